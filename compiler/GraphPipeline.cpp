@@ -264,6 +264,13 @@ static void addQuantisation(OpPassManager &Passes,
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
 }
 
+/// The pass with an option that it declares itself.
+static std::unique_ptr<Pass> withOption(std::unique_ptr<Pass> P,
+                                        StringRef Option) {
+  (void)P->initializeOptions(Option, [](const Twine &) { return failure(); });
+  return P;
+}
+
 /// Named ops that the class has no kernel for are taken apart, and sizes and
 /// operands become what its kernels take.
 static void addLegalisation(OpPassManager &Passes,
@@ -278,9 +285,20 @@ static void addLegalisation(OpPassManager &Passes,
   Attention.Tf32 = roundsToTf32(Options, For);
   Attention.Keep = keptNodes(Options);
   Passes.addPass(graph::createDecomposeAttention(Attention));
+  // Norms between channels-last convolutions, of which no kernel of the host
+  // keeps rows at hand.
+  if (Options.Fuse && For.isGpu()) {
+    std::unique_ptr<Pass> Norms =
+        withOption(graph::createUnifyRowShapes(), "across-transposes");
+    Passes.addNestedPass<func::FuncOp>(std::move(Norms));
+  }
   // The transposes of heads, and then the batches of patches, as above.
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
-  Passes.addNestedPass<func::FuncOp>(graph::createDecomposeConvTranspose());
+  // Zeros between the pixels would be four times the arithmetic of GPUs.
+  std::unique_ptr<Pass> Phases = graph::createDecomposeConvTranspose();
+  if (For.isGpu())
+    Phases = withOption(std::move(Phases), "zero-taps");
+  Passes.addNestedPass<func::FuncOp>(std::move(Phases));
   if (hasTensorCores(For)) {
     graph::Im2colPatchEmbedOptions Patches;
     Patches.Narrow = isNarrow(Options);

@@ -11,22 +11,29 @@
 ///      : <[n, 16, 16, 64], f32>, <[4, 4, 64, 32], f32>
 ///   %r = graph.relu %y
 /// becomes
-///   %v = the taps of each phase, side by side             // [2, 2, 64,
-///   2*2*32] %p = graph.conv %x, %v stride [1, 1] low [1, 1] high [1, 1]
-///                                                     // [n, 17, 17, 2*2*32]
+///   %v = the taps of each phase, side by side        // [2, 2, 64, 2*2*32]
+///   %p = graph.conv %x, %v stride [1, 1] low [1, 1] high [1, 1]
+///                                                    // [n, 17, 17, 2*2*32]
 ///   %q = graph.relu %p
 ///   %t = graph.transpose (…)                              // [n, 34, 34, 32]
 ///   %r = graph.slice %t start #graph.dims<[0, 1, 1, 0]> … // [n, 32, 32, 32]
 ///
 /// Along one axis element i, times tap k, is added to place i*s + k - low of y.
-/// With c = low mod s and e = (low - c) / s, place t = s*q + p - c of phase p
-/// (0 <= p < s) reads the taps k = p + s*j alone, each with element q + e - j:
-/// a convolution of stride 1 over q, whose taps run backwards. Where the stride
-/// divides the taps all phases have equally many and are channels of one
-/// convolution. Others would need taps that are zero, which make NaN of an
-/// infinite element where it does not belong, or a convolution for each number
-/// of taps and copies that cost more than they save: there zeros are put
-/// between the elements of x.
+/// With some c, place t = s*q + p - c of phase p (0 <= p < s) reads the taps
+/// k = p + low - c (mod s) alone, each with the element
+/// q + (p + low - c - k) / s: a convolution of stride 1 over q, whose taps run
+/// backwards. Phases are channels of one convolution, over all elements that
+/// one of them reads; c is what makes these few, then the cut small. Taps that
+/// a phase does not have are zeros:
+///
+///   3 taps, s 2, low 1    phase 0   .   w1      2 elements, c = 0
+///                         phase 1   w2  w0
+///   4 taps, s 2, low 1    phase 0   w2  w0      2 elements, c = 1
+///                         phase 1   w3  w1
+///
+/// An infinite element makes NaN of a place beside those that it belongs to
+/// where it meets such a zero: they are there with `zero-taps` alone. Else, and
+/// where taps are apart, zeros are put between the elements of x.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -51,36 +58,80 @@ namespace {
 /// One spatial dimension.
 struct Axis {
   int64_t Stride = 1, Dilation = 1, Taps = 1, Low = 0, High = 0;
+  int64_t Cut = 0; ///< places in front of the result's first that there are
+  /// Elements that a place reads, beside that of its own number.
+  int64_t First = 0, Last = 0;
 
   int64_t reach() const { return (Taps - 1) * Dilation; }
-  /// Taps of a phase.
-  int64_t steps() const { return Taps / Stride; }
-  /// Places in front of the result's first that its phase 0 has.
-  int64_t cut() const { return ((Low % Stride) + Stride) % Stride; }
-  /// Elements by which phase 0 is ahead of x.
-  int64_t shift() const { return (Low - cut()) / Stride; }
+  /// Taps of the convolution.
+  int64_t steps() const { return (Last - First) / Dilation + 1; }
   /// Zeros around x.
-  int64_t zerosBefore() const { return (steps() - 1) * Dilation - shift(); }
+  int64_t zerosBefore() const { return -First; }
   int64_t zerosBehind() const {
     // Places that are wanted beyond `Stride` for each element.
-    int64_t More = reach() + 1 - Stride - Low - High + cut();
-    return llvm::divideCeilSigned(More, Stride) + shift();
+    int64_t More = reach() + 1 - Stride - Low - High + Cut;
+    return llvm::divideCeilSigned(More, Stride) + Last;
   }
-  bool hasEqualPhases() const {
-    return Taps % Stride == 0 && (Stride == 1 || Dilation == 1) &&
-           zerosBefore() >= 0 && zerosBehind() >= 0;
+  /// The tap that phase 0 reads last of all.
+  int64_t firstTap() const { return Low - Cut - Last * Stride; }
+  bool hasPhases() const {
+    return (Stride == 1 || Dilation == 1) && Taps > 0 && zerosBefore() >= 0 &&
+           zerosBehind() >= 0;
   }
+  /// Whether no phase lacks a tap that others have.
+  bool hasEqualPhases() const { return steps() * Stride == Taps; }
+  void choosePhases();
+
+private:
+  void setElements();
 };
+
+/// The elements that one of the phases reads.
+void Axis::setElements() {
+  if (Stride == 1) {
+    First = Low - reach();
+    Last = Low;
+    return;
+  }
+  bool IsFirst = true;
+  for (int64_t Phase = 0; Phase < Stride; ++Phase) {
+    int64_t Own = Phase + Low - Cut,
+            Most = llvm::divideFloorSigned(Own, Stride),
+            Least = llvm::divideCeilSigned(Own - (Taps - 1), Stride);
+    if (Least > Most)
+      continue;
+    First = IsFirst ? Least : std::min(First, Least);
+    Last = IsFirst ? Most : std::max(Last, Most);
+    IsFirst = false;
+  }
+}
+
+void Axis::choosePhases() {
+  Axis Best = *this;
+  Best.setElements();
+  for (Axis Next = *this; ++Next.Cut < Stride;) {
+    Next.setElements();
+    if (Next.steps() < Best.steps())
+      Best = Next;
+  }
+  *this = Best;
+}
 
 class Decomposition {
 public:
-  explicit Decomposition(ConvTransposeOp Op)
-      : Op(Op), B(Op), Loc(Op.getLoc()), Groups(Op.getGroups()) {
+  Decomposition(ConvTransposeOp Op, bool ZeroTaps)
+      : Op(Op), B(Op), Loc(Op.getLoc()), Groups(Op.getGroups()),
+        ZeroTaps(ZeroTaps) {
     ArrayRef<Expr> W = typeOf(Op.getW()).getDims();
-    for (size_t I = 0; I < Op.getStride().size(); ++I)
-      Axes.push_back({Op.getStride()[I], Op.getDilation()[I],
-                      W[I].asConstant().value_or(1), Op.getLow()[I],
-                      Op.getHigh()[I]});
+    for (size_t I = 0; I < Op.getStride().size(); ++I) {
+      Axis &A = Axes.emplace_back();
+      A.Stride = Op.getStride()[I];
+      A.Dilation = Op.getDilation()[I];
+      A.Taps = W[I].asConstant().value_or(1);
+      A.Low = Op.getLow()[I];
+      A.High = Op.getHigh()[I];
+      A.choosePhases();
+    }
     Inner = W[Axes.size()].floorDiv(Groups);
     Outer = W.back();
   }
@@ -89,8 +140,9 @@ public:
     // A channel alone has nothing to multiply: the kernels of depthwise
     // convolutions walk over the image, phases would be channels of theirs.
     bool IsDepthwise = Groups > 1 && Inner == Expr(1);
-    if (IsDepthwise ||
-        !llvm::all_of(Axes, [](const Axis &A) { return A.hasEqualPhases(); }))
+    if (IsDepthwise || !llvm::all_of(Axes, [&](const Axis &A) {
+          return A.hasPhases() && (ZeroTaps || A.hasEqualPhases());
+        }))
       overSpreadInput();
     else
       byPhases();
@@ -127,15 +179,26 @@ private:
   OpBuilder B;
   Location Loc;
   int64_t Groups;
+  bool ZeroTaps;
   SmallVector<Axis> Axes;
   Expr Inner, Outer; ///< channels of a group
 };
 
-/// [steps…, C/g, g*stride…*O/g], from tap p + s*j in [j, p].
+/// [steps…, C/g, g*stride…*O/g], from tap firstTap + p + s*j in [j, p].
 Value Decomposition::filterOfPhases() {
   SmallVector<Expr> Split, Start, Joined;
-  SmallVector<int64_t> Step, Perm;
+  SmallVector<int64_t> Step, Perm, Low, High;
   Expr Channels = Outer * Groups;
+  for (const Axis &A : Axes) {
+    Low.push_back(-A.firstTap());
+    High.push_back(A.steps() * A.Stride - A.Taps + A.firstTap());
+  }
+  for (auto *List : {&Low, &High})
+    List->append(2, 0);
+  Value W = Op.getW();
+  if (llvm::any_of(Low, [](int64_t N) { return N != 0; }) ||
+      llvm::any_of(High, [](int64_t N) { return N != 0; }))
+    W = pad(W, Low, High, SmallVector<int64_t>(Low.size(), 0));
   for (auto [I, A] : llvm::enumerate(Axes)) {
     Split.append({Expr(A.steps()), Expr(A.Stride)});
     Start.append({Expr(A.steps() - 1), Expr(0)});
@@ -153,7 +216,7 @@ Value Decomposition::filterOfPhases() {
     Perm.push_back(int64_t(2 * I + 1));
   Perm.push_back(Group + 2);
   Joined.append({Inner, Channels});
-  Value Taps = slice(reshape(Op.getW(), Split), Start, Step, Split);
+  Value Taps = slice(reshape(W, Split), Start, Step, Split);
   return reshape(transpose(Taps, Perm), Joined);
 }
 
@@ -239,7 +302,7 @@ void Decomposition::byPhases() {
   for (auto [I, A] : llvm::enumerate(Axes)) {
     Perm.append({1 + int64_t(I), 2 + Count + int64_t(I)});
     Joined.push_back(Dims[1 + I] * A.Stride);
-    Start.push_back(Expr(A.cut()));
+    Start.push_back(Expr(A.Cut));
   }
   Perm.append({1 + Count, 2 + 2 * Count});
   Joined.push_back(Outer * Groups);
@@ -291,11 +354,20 @@ void Decomposition::overSpreadInput() {
 
 struct DecomposeConvTransposePass
     : graph::impl::DecomposeConvTransposeBase<DecomposeConvTransposePass> {
+  DecomposeConvTransposePass() = default;
+  DecomposeConvTransposePass(const DecomposeConvTransposePass &Other)
+      : DecomposeConvTransposeBase(Other) {}
+
+  Option<bool> ZeroTaps{
+      *this, "zero-taps",
+      llvm::cl::desc("Whether phases may have taps that are zero"),
+      llvm::cl::init(false)};
+
   void runOnOperation() override {
     SmallVector<ConvTransposeOp> Ops;
     getOperation().walk([&](ConvTransposeOp Op) { Ops.push_back(Op); });
     for (ConvTransposeOp Op : Ops)
-      Decomposition(Op).run();
+      Decomposition(Op, ZeroTaps).run();
   }
 };
 

@@ -291,7 +291,7 @@ std::optional<RowSpace> RegionFormer::rowsReducedBy(Operation *Op) {
   if (!Rule.LongestRow)
     return std::nullopt;
   std::optional<RowSpace> Rows = RowSpace::reducedBy(Op);
-  if (Rows && Facts.optimum(Rows->rowSize()).value_or(0) > Rule.LongestRow)
+  if (Rows && !Rows->fitsKernel(Rule.LongestRow, Facts))
     return std::nullopt;
   return Rows;
 }
@@ -316,15 +316,32 @@ void RegionFormer::findRows() {
   }
 }
 
+/// A reshape between a transpose and what is cut out of the result: the pixels
+/// of a transposed convolution, of which lines stay as they are.
+static bool isOfInterleaved(ReshapeOp Op) {
+  auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
+  return Transpose && Transpose->hasOneUse() && keepsLines(Transpose) &&
+         typeOf(Op.getX()).getDims().back() ==
+             typeOf(Op.getY()).getDims().back() &&
+         !Op->use_empty() && llvm::all_of(Op->getUsers(), [](Operation *User) {
+           return isa<SliceOp>(User) && keepsLines(User);
+         });
+}
+
 /// A reshape that a kernel of rows may hold, if it holds what is reshaped: one
-/// element a row, or the number of elements of a row.
+/// element a row, or the number of elements of a row; and one of pixels.
 bool RegionFormer::waitsForOperand(Operation *Op) {
   auto Reshape = dyn_cast<ReshapeOp>(Op);
+  if (Reshape && Rule.Fuse && isOfInterleaved(Reshape))
+    return true;
   if (!Rule.LongestRow || !Rule.Fuse || !Reshape || Op->use_empty() ||
       !movesOnesOnly(Reshape))
     return false;
   Operation *Def = Reshape.getX().getDefiningOp();
-  return Def && (isa<SizesOp>(Def) || rowsReducedBy(Def)) &&
+  Operation *Reduce = Def ? MadeOfRows.lookup(Def) : nullptr;
+  bool IsPerRow =
+      Reduce && RowSpace::reducedBy(Reduce)->isPerRow(typeOf(Reshape.getX()));
+  return Def && (isa<SizesOp>(Def) || IsPerRow) &&
          llvm::all_of(Op->getUsers(), [](Operation *User) {
            return User->hasTrait<ElementwiseTrait>() || isa<BroadcastOp>(User);
          });

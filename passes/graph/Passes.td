@@ -66,7 +66,8 @@ def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
     around each of them. An op that works element by element, or along named
     dimensions, gives the transpose of its result when its operand is one; the
     transpose is moved behind it, where it meets the next one and vanishes. Those
-    that only move dimensions of size 1 become reshapes.
+    that only move dimensions of size 1 become reshapes. A reshape may split
+    dimensions; it may join those that are neighbours in front of the transpose.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -75,10 +76,10 @@ def DecomposeConvTranspose : Pass<"decompose-conv-transpose", "::mlir::func::Fun
   let summary = "Decomposes transposed convolutions into convolutions of stride 1";
   let description = [{
     Places of the result that are congruent modulo the stride, a phase, read the
-    same taps. Where the stride divides the taps, phases are the output channels
-    of one convolution, and one transpose brings the pixels into order. Elementwise
-    ops behind it are computed before that. Elsewhere (other taps, depthwise,
-    dilated) zeros are put between the elements of x.
+    same taps. Where the stride divides the taps, or with `zero-taps`, phases are
+    the output channels of one convolution, and one transpose brings the pixels
+    into order. Elementwise ops behind it are computed before that. Elsewhere
+    (depthwise, dilated) zeros are put between the elements of x.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -457,6 +458,10 @@ def UnifyRowShapes : Pass<"unify-row-shapes", "::mlir::func::FuncOp"> {
     a kernel: nothing else uses what is reshaped, and what is made of it is
     stored. What is found, and a reshape behind which ops are left with the
     reason, is a remark of category `recognition`.
+
+    With `across-transposes` it does so only for norms that read a transpose
+    through a reshape, as between channels-last convolutions: `sink-transposes`
+    can then move the transpose behind the norm.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

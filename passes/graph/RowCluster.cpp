@@ -123,11 +123,13 @@ RowCluster::RowCluster(ReduceOp Seed, Expr Row, DenseSet<Operation *> &Taken)
       Taken(&Taken), Crossings(1), First(Seed) {}
 
 std::optional<RowCluster> RowCluster::grow(ReduceOp Seed,
-                                           DenseSet<Operation *> &Taken) {
+                                           DenseSet<Operation *> &Taken,
+                                           bool AcrossTransposes) {
   std::optional<Expr> Row = rowReducedBy(Seed);
   if (!Row || Taken.contains(Seed))
     return std::nullopt;
   RowCluster Cluster(Seed, *Row, Taken);
+  Cluster.AcrossTransposes = AcrossTransposes;
   Cluster.join(Seed, Cluster.perRow(typeOf(Seed.getY()).getDims()), 0);
   while (!Cluster.Worklist.empty()) {
     Step Next = Cluster.Worklist.pop_back_val();
@@ -309,10 +311,11 @@ bool RowCluster::isStored(Value V) const {
         Worklist.push_back(User->getResult(0));
         continue;
       }
-      bool IsMemory =
-          isa<ReshapeOp>(User)
-              ? leaves(User->getResult(0))
-              : takesMemory(User) || isa<ConcatOp>(User) || !readsOnce(User);
+      bool IsMemory = isa<ReshapeOp>(User)
+                          ? leaves(User->getResult(0))
+                          : takesMemory(User) || isa<ConcatOp>(User) ||
+                                !readsOnce(User) ||
+                                (AcrossTransposes && isa<TransposeOp>(User));
       if (IsMemory || (Reader && Reader != User))
         return true;
       if (!isa<ReshapeOp>(User))
@@ -360,6 +363,40 @@ bool RowCluster::giveUpCrossings() {
   return GaveUp;
 }
 
+/// Transposes of data whose results the cluster reads, all of it, through a
+/// reshape that has other dimensions.
+SmallVector<TransposeOp> RowCluster::transposedOperands() const {
+  SmallVector<TransposeOp> Found;
+  for (auto &[Op, Place] : Ops) {
+    if (Place.What != Kind::Whole && !isa<ReduceOp>(Op))
+      continue;
+    for (Value Operand : Op->getOperands()) {
+      bool HasOtherDims = false;
+      while (auto Reshape = Operand.getDefiningOp<ReshapeOp>()) {
+        HasOtherDims |= !movesOnesOnly(Reshape);
+        Operand = Reshape.getX();
+      }
+      auto Transpose = Operand.getDefiningOp<TransposeOp>();
+      if (HasOtherDims && Transpose && !llvm::is_contained(Found, Transpose))
+        Found.push_back(Transpose);
+    }
+  }
+  return Found;
+}
+
+/// Dimensions that a transpose parts are not joined.
+void RowCluster::keepBordersOf(TransposeOp Op) {
+  SmallVector<unsigned> Starts = Dims.startsOf(typeOf(Op.getY()).getDims());
+  std::optional<int64_t> Before;
+  for (auto [I, From] : llvm::enumerate(Op.getPerm())) {
+    if (Starts[I] == Starts[I + 1])
+      continue;
+    if (!Before || From != *Before + 1)
+      Borders.set(Starts[I]);
+    Before = From;
+  }
+}
+
 /// Orders the ops, and finds the dimensions that they need; false where these
 /// are not to be told.
 bool RowCluster::finish() {
@@ -369,6 +406,9 @@ bool RowCluster::finish() {
   });
   for (auto &Entry : Ordered)
     Ops.insert(std::move(Entry));
+  SmallVector<TransposeOp> Transposes;
+  if (AcrossTransposes)
+    Transposes = transposedOperands();
   // Without those that were given up.
   Dims = RefinedDims(typeOf(Seed.getX()).getDims());
   for (auto &[Op, Place] : Ops)
@@ -376,7 +416,13 @@ bool RowCluster::finish() {
         (Reduce && !Dims.add(typeOf(Reduce.getX()).getDims())) ||
         !Dims.add(Place.Of))
       return false;
+  llvm::erase_if(Transposes, [&](TransposeOp Op) {
+    return !Dims.add(typeOf(Op.getY()).getDims());
+  });
+  IsTransposed = !Transposes.empty();
   Borders.resize(Dims.dims().size());
+  for (TransposeOp Op : Transposes)
+    keepBordersOf(Op);
   auto Keep = [&](const RowPlace &Place, SymbolicTensorType Ty) {
     llvm::SmallBitVector Mask = maskAt(Place, Ty);
     for (unsigned I = 0; I < Mask.size(); ++I)
@@ -434,9 +480,11 @@ bool RowCluster::wantsOtherDims() const {
     return true;
   return llvm::any_of(Ops, [&](const auto &Entry) {
     auto &[Op, Place] = Entry;
-    if (auto Reduce = dyn_cast<ReduceOp>(Op))
-      return !RowSpace::reducedBy(Op) ||
+    if (auto Reduce = dyn_cast<ReduceOp>(Op)) {
+      std::optional<RowSpace> Rows = RowSpace::reducedBy(Op);
+      return !Rows || !Rows->isOnePiece() ||
              typeOf(Reduce.getX()).getDims() != Shape;
+    }
     return Place.What == Kind::Whole && ArrayRef(Place.Of) != Shape;
   });
 }

@@ -22,6 +22,11 @@
 /// are taken in only where that saves a kernel: nothing else needs what is
 /// reshaped, and what is made of it is stored.
 ///
+/// Where images are channels-last, the norm reads them through a transpose, and
+/// its last op is behind one: `AcrossTransposes` finds dimensions that the
+/// transposes can move through, [n, 32, 10, h·w], and takes what is transposed
+/// as stored.
+///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_GRAPH_ROWCLUSTER_H
 #define KPC_PASSES_GRAPH_ROWCLUSTER_H
@@ -48,13 +53,17 @@ public:
   /// Grows from a reduction, over all but ops of `Taken`; none where it reduces
   /// others than the last dimensions. Adds its ops to `Taken`.
   static std::optional<RowCluster>
-  grow(ReduceOp Seed, llvm::DenseSet<mlir::Operation *> &Taken);
+  grow(ReduceOp Seed, llvm::DenseSet<mlir::Operation *> &Taken,
+       bool AcrossTransposes = false);
 
   /// Whether what is made of a row is given to all of it.
   bool isNorm() const { return IsNorm; }
   /// Whether its ops have several shapes, or one that is no row space's, or
   /// rows of more dimensions than need be.
   bool wantsOtherDims() const;
+  /// Whether it reads a transpose through a reshape, and a dimension of its own
+  /// is never parted by that transpose.
+  bool movesTransposes() const { return IsTransposed && !isTiedToDims(); }
 
   /// In the order of the block.
   const llvm::MapVector<mlir::Operation *, RowPlace> &ops() const {
@@ -114,6 +123,8 @@ private:
   bool isStored(mlir::Value V) const;
   bool giveUpCrossings();
   bool finish();
+  llvm::SmallVector<TransposeOp> transposedOperands() const;
+  void keepBordersOf(TransposeOp Op);
 
   bool isTiedToDims() const;
   llvm::SmallBitVector maskAt(const RowPlace &Place,
@@ -128,6 +139,7 @@ private:
   llvm::SmallBitVector Borders;
   llvm::MapVector<mlir::Operation *, llvm::StringRef> Refused;
   bool IsNorm = false;
+  bool AcrossTransposes = false, IsTransposed = false;
 
   // While it grows.
   llvm::DenseSet<mlir::Operation *> *Taken;

@@ -8,6 +8,8 @@
 
 #include "passes/graph/RowSpace.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
@@ -23,6 +25,18 @@ bool graph::movesOnesOnly(ReshapeOp Op) {
   return Others(typeOf(Op.getX())) == Others(typeOf(Op.getY()));
 }
 
+std::optional<int64_t> graph::saidSize(const Expr &Size,
+                                       const shape::Facts &Facts) {
+  std::set<std::string, std::less<>> Names;
+  Size.collectSymbols(Names);
+  for (const std::string &Name : Names) {
+    auto Known = Facts.symbols().find(Name);
+    if (Known == Facts.symbols().end() || !Known->second.Optimum)
+      return std::nullopt;
+  }
+  return Facts.optimum(Size);
+}
+
 std::optional<RowSpace> RowSpace::reducedBy(Operation *Op) {
   auto Reduce = dyn_cast<ReduceOp>(Op);
   if (!Reduce || Reduce.getAxes().empty())
@@ -32,18 +46,57 @@ std::optional<RowSpace> RowSpace::reducedBy(Operation *Op) {
     return std::nullopt;
   RowSpace S;
   S.Dims.assign(Ty.getDims().begin(), Ty.getDims().end());
-  S.RowRank = Reduce.getAxes().size();
+  S.IsRow.resize(S.Dims.size());
   for (int64_t Axis : Reduce.getAxes())
-    if (Axis < Ty.getRank() - int64_t(S.RowRank))
-      return std::nullopt;
+    S.IsRow.set(Axis);
   return S;
 }
 
 Expr RowSpace::rowSize() const {
   Expr Size = 1;
-  for (const Expr &E : ArrayRef(Dims).take_back(RowRank))
+  for (unsigned Dim : IsRow.set_bits())
+    Size = Size * Dims[Dim];
+  return Size;
+}
+
+size_t RowSpace::pieceRank() const {
+  size_t Rank = 0;
+  while (Rank < Dims.size() && IsRow.test(Dims.size() - 1 - Rank))
+    ++Rank;
+  return Rank;
+}
+
+Expr RowSpace::pieceSize() const {
+  Expr Size = 1;
+  for (const Expr &E : ArrayRef(Dims).take_back(pieceRank()))
     Size = Size * E;
   return Size;
+}
+
+bool RowSpace::fitsKernel(int64_t LongestPiece,
+                          const shape::Facts &Facts) const {
+  // Longer columns are split (split-reductions); of fewer, most of a line of
+  // threads has nothing to do.
+  constexpr int64_t LongestColumn = 2047, FewestColumns = 16;
+  Expr Columns = 1;
+  for (size_t Dim = Dims.size(); Dim-- > 0 && !IsRow.test(Dim);)
+    Columns = Columns * Dims[Dim];
+  if (hasColumns())
+    return Columns.asConstant().value_or(FewestColumns) >= FewestColumns &&
+           saidSize(rowSize(), Facts).value_or(Facts.range(rowSize()).Max) <=
+               LongestColumn;
+  return Facts.optimum(rowSize()).value_or(0) <=
+         longestRow(LongestPiece, Facts);
+}
+
+int64_t RowSpace::longestRow(int64_t OfOnePiece,
+                             const shape::Facts &Facts) const {
+  constexpr int64_t WholePiece = 8; // elements: a vector of 16 bits
+  if (isOnePiece())
+    return OfOnePiece;
+  int64_t Piece = Facts.optimum(pieceSize()).value_or(WholePiece);
+  return OfOnePiece / 2 * std::clamp<int64_t>(Piece, 1, WholePiece) /
+         WholePiece;
 }
 
 bool RowSpace::isWhole(SymbolicTensorType Ty) const {
@@ -51,11 +104,22 @@ bool RowSpace::isWhole(SymbolicTensorType Ty) const {
 }
 
 bool RowSpace::isPerRow(SymbolicTensorType Ty) const {
-  ArrayRef<Expr> Outer = ArrayRef(Dims).drop_back(RowRank);
-  size_t Rank = Ty.getRank();
-  return (Rank == Outer.size() || Rank == Dims.size()) &&
-         Ty.getDims().take_front(Outer.size()) == Outer &&
-         llvm::all_of(Ty.getDims().drop_front(Outer.size()), isOne);
+  SmallVector<Expr> Outer, Sizes;
+  for (auto [Dim, Size] : llvm::enumerate(Dims))
+    if (!IsRow.test(Dim) && !isOne(Size))
+      Outer.push_back(Size);
+  llvm::copy_if(Ty.getDims(), std::back_inserter(Sizes),
+                [](const Expr &Size) { return !isOne(Size); });
+  return Sizes == Outer;
+}
+
+/// Whether a value of one element a row has ones in place of the row.
+bool RowSpace::isAligned(SymbolicTensorType Ty) const {
+  return Ty.getRank() == int64_t(Dims.size()) &&
+         llvm::all_of(llvm::enumerate(Ty.getDims()), [&](const auto &Size) {
+           return IsRow.test(Size.index()) ? isOne(Size.value())
+                                           : Size.value() == Dims[Size.index()];
+         });
 }
 
 bool RowSpace::keepsRows(Operation *Op) const {
@@ -73,7 +137,7 @@ bool RowSpace::keepsRows(Operation *Op) const {
     return isPerRow(From) && isPerRow(To);
   // Dimensions of one side by side, so that each row gets its own element.
   if (isa<BroadcastOp>(Op))
-    return isPerRow(From) && (isWhole(To) || isPerRow(To)) &&
-           (From.getRank() == To.getRank() || Dims.size() == RowRank);
+    return isWhole(To) ? isAligned(From) || (IsRow.all() && isPerRow(From))
+                       : isPerRow(From) && isPerRow(To);
   return false;
 }

@@ -17,6 +17,7 @@
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/RefinedDims.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -222,45 +223,52 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
   }
 };
 
-/// reshape(T(x)) → T'(reshape(x)) where the reshape joins dimensions that T
-/// leaves next to each other.
+/// reshape(T(x)) → T'(reshape(x)) where what the reshape joins lies next to
+/// each other in x as well:
+///
+///   [n, h, w, 320] T [0, 3, 1, 2] to [n, 32, 10, h·w]
+///     →  [n, h, w, 320] to [n, h·w, 32, 10] T' [0, 2, 3, 1]
 struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp Op,
                                 PatternRewriter &R) const override {
     auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
-    SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
-    if (!Transpose || To.getRank() >= From.getRank())
+    if (!Transpose)
       return failure();
-    ArrayRef<int64_t> Perm = Transpose.getPerm();
-    // The first of x's dimensions that each of the result's is made of.
-    SmallVector<int64_t> First;
-    int64_t Next = 0;
-    for (const Expr &Size : To.getDims()) {
-      if (Next == From.getRank())
-        return failure();
-      First.push_back(Perm[Next]);
-      Expr Joined = From.getDims()[Next++];
-      while (Joined != Size && Next < From.getRank()) {
-        if (Perm[Next] != Perm[Next - 1] + 1)
+    ArrayRef<Expr> From = typeOf(Op.getX()).getDims();
+    SymbolicTensorType To = typeOf(Op.getY());
+    RefinedDims Parts(From);
+    if (llvm::is_contained(From, Expr(0)) || !Parts.add(To.getDims()))
+      return failure();
+    // Where each part of a dimension is among those of x.
+    SmallVector<unsigned> Starts = Parts.startsOf(From);
+    SmallVector<unsigned> PlaceInX(Parts.dims().size());
+    unsigned Next = 0;
+    for (int64_t Dim : inverse(Transpose.getPerm()))
+      for (unsigned Part = Starts[Dim]; Part < Starts[Dim + 1]; ++Part)
+        PlaceInX[Part] = Next++;
+    // Ones go with the dimension in front of them.
+    SmallVector<std::pair<unsigned, int64_t>> Order;
+    Starts = Parts.startsOf(To.getDims());
+    unsigned Place = 0;
+    for (int64_t I = 0; I < To.getRank(); ++I) {
+      for (unsigned Part = Starts[I]; Part + 1 < Starts[I + 1]; ++Part)
+        if (PlaceInX[Part + 1] != PlaceInX[Part] + 1)
           return failure();
-        Joined = Joined * From.getDims()[Next++];
-      }
-      if (Joined != Size)
-        return failure();
+      if (Starts[I] < Starts[I + 1])
+        Place = PlaceInX[Starts[I]];
+      Order.emplace_back(Place, I);
     }
-    if (Next != From.getRank())
-      return failure();
-    SmallVector<int64_t> Sorted(First), NewPerm;
-    llvm::sort(Sorted);
-    SmallVector<Expr> Dims(To.getRank(), Expr(1));
-    for (auto [I, One] : llvm::enumerate(First)) {
-      NewPerm.push_back(llvm::find(Sorted, One) - Sorted.begin());
-      Dims[NewPerm.back()] = To.getDims()[I];
+    llvm::sort(Order);
+    SmallVector<int64_t> Perm(To.getRank());
+    SmallVector<Expr> Dims;
+    for (auto [New, Entry] : llvm::enumerate(Order)) {
+      Perm[Entry.second] = int64_t(New);
+      Dims.push_back(To.getDims()[Entry.second]);
     }
     Value New =
         ReshapeOp::create(R, Op.getLoc(), To.withDims(Dims), Transpose.getX());
-    R.replaceOpWithNewOp<TransposeOp>(Op, New, NewPerm);
+    R.replaceOpWithNewOp<TransposeOp>(Op, New, Perm);
     return success();
   }
 };

@@ -29,8 +29,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "passes/graph/Passes.h"
-
-#include <set>
+#include "passes/graph/RowSpace.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -63,22 +62,9 @@ constexpr int64_t ScanBlock = 32;
 /// Axes of at most this size are one block.
 constexpr int64_t ShortScan = 64;
 
-/// What is known of a size: the size that kernels are chosen for, if someone
-/// has said it.
-std::optional<int64_t> sizeOf(const Expr &E, const shape::Facts &Facts) {
-  std::set<std::string, std::less<>> Names;
-  E.collectSymbols(Names);
-  for (const std::string &Name : Names) {
-    auto Known = Facts.symbols().find(Name);
-    if (Known == Facts.symbols().end() || !Known->second.Optimum)
-      return std::nullopt;
-  }
-  return Facts.optimum(E);
-}
-
 /// The size, or the greatest that it may have.
 int64_t mostOf(const Expr &E, const shape::Facts &Facts) {
-  return sizeOf(E, Facts).value_or(Facts.range(E).Max);
+  return saidSize(E, Facts).value_or(Facts.range(E).Max);
 }
 
 /// Whether a reduction alone reads what `V` is computed from: no softmax or
@@ -119,6 +105,7 @@ public:
   /// The windows of the first level; empty where one level will do. `IsAlone`:
   /// no kernel of rows is made of it.
   SmallVector<int64_t> windowsOf(ReduceOp Op, bool IsAlone) const;
+  SmallVector<int64_t> windowsOfPieces(ReduceOp Op, const RowSpace &Rows) const;
   Value inTwoLevels(ReduceOp Op, ArrayRef<int64_t> Windows);
   Value inTwoReductions(ArgReduceOp Op);
   Value inBlocks(CumSumOp Op);
@@ -151,7 +138,47 @@ private:
   const shape::Facts &Facts;
 };
 
+/// The windows of a row that is many short pieces of memory, too long for a
+/// kernel of rows: the pixels of a group in a channels-last image. Each element
+/// of a piece is a column; a small reduction joins them.
+SmallVector<int64_t> Splitter::windowsOfPieces(ReduceOp Op,
+                                               const RowSpace &Rows) const {
+  std::optional<int64_t> Row = saidSize(Rows.rowSize(), Facts),
+                         Piece = saidSize(Rows.pieceSize(), Facts);
+  if (!Row || !Piece || *Piece >= ColumnsOfBlock ||
+      *Row <= Rows.longestRow(LongestRow, Facts))
+    return {};
+  ArrayRef<Expr> Dims = typeOf(Op.getX()).getDims();
+  int64_t Elements = mostOf(typeOf(Op.getX()).getNumElements(), Facts),
+          Columns = Elements / *Row * *Piece, Pixels = *Row / *Piece,
+          Blocks = std::min<int64_t>(
+              llvm::divideCeil(uint64_t(Columns), uint64_t(ColumnsOfBlock)),
+              ManyBlocks),
+          Part = std::max(LeastRows, Pixels * Blocks / ManyBlocks);
+  SmallVector<int64_t> Windows(Dims.size(), 1);
+  int64_t InPiece = 1;
+  for (size_t I = Dims.size(); I-- > 0 && Part > 1;) {
+    if (!llvm::is_contained(Op.getAxes(), int64_t(I)))
+      continue;
+    std::optional<int64_t> Size = Dims[I].asConstant();
+    if (InPiece < *Piece) {
+      InPiece *= Size.value_or(1);
+      continue;
+    }
+    Windows[I] = Size && *Size <= 2 * Part ? *Size
+                 : Size                    ? partOf(*Size, Part, 1)
+                                           : Part;
+    Part = llvm::divideCeil(Part, Windows[I]);
+  }
+  return Windows;
+}
+
 SmallVector<int64_t> Splitter::windowsOf(ReduceOp Op, bool IsAlone) const {
+  if (auto Rows = RowSpace::reducedBy(Op);
+      Rows && !Rows->hasColumns() && !Rows->isOnePiece())
+    if (SmallVector<int64_t> Windows = windowsOfPieces(Op, *Rows);
+        !Windows.empty())
+      return Windows;
   ArrayRef<Expr> Dims = typeOf(Op.getX()).getDims();
   SmallVector<bool> IsReduced(Dims.size(), false);
   for (int64_t Axis : Op.getAxes())
@@ -171,7 +198,7 @@ SmallVector<int64_t> Splitter::windowsOf(ReduceOp Op, bool IsAlone) const {
     Blocks = llvm::divideCeil(uint64_t(Blocks), uint64_t(ColumnsOfBlock));
   if (Blocks < 1 || Blocks >= FewBlocks)
     return {};
-  std::optional<int64_t> Known = sizeOf(Length, Facts);
+  std::optional<int64_t> Known = saidSize(Length, Facts);
   IsAlone |= !*AlongRows || isReadByOne(Op.getX(), Op);
   if (!IsAlone && Known.value_or(0) <= LongestRow)
     return {};
@@ -294,7 +321,7 @@ struct SplitReductionsPass
     if (auto Reduce = dyn_cast<ReduceOp>(W.Op)) {
       // Parts of an unknown number are few enough.
       Expr Size = typeOf(Reduce.getX()).getNumElements();
-      if (W.Level > unsigned(W.IsOfArg) && !sizeOf(Size, Facts))
+      if (W.Level > unsigned(W.IsOfArg) && !saidSize(Size, Facts))
         return {};
       SmallVector<int64_t> Windows = S.windowsOf(Reduce, W.IsOfArg);
       if (llvm::any_of(Windows, [](int64_t Size) { return Size > 1; }))
@@ -308,7 +335,7 @@ struct SplitReductionsPass
       constexpr unsigned MostUnknown = 3; // levels: blocks of 32768 elements
       const Expr &Size = typeOf(Sum.getX()).getDims()[Sum.getAxis()];
       if (!Sum.getBlock() && mostOf(Size, Facts) > ShortScan &&
-          (W.Level < MostUnknown || sizeOf(Size, Facts)))
+          (W.Level < MostUnknown || saidSize(Size, Facts)))
         return S.inBlocks(Sum);
     }
     return {};

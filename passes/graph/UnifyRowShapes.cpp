@@ -28,6 +28,11 @@
 /// kernel of all. Neighbours that nothing tells apart, as h and w, are one
 /// dimension.
 ///
+/// With `across-transposes`, only norms are written so that read a transpose,
+/// as between channels-last convolutions: in these dimensions transposes move
+/// through them (sink-transposes), and then the norm computes on [n, h·w, 32,
+/// 10].
+///
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
@@ -184,6 +189,15 @@ void ClusterWriter::release(Operation *Op) {
 
 struct UnifyRowShapesPass
     : graph::impl::UnifyRowShapesBase<UnifyRowShapesPass> {
+  UnifyRowShapesPass() = default;
+  UnifyRowShapesPass(const UnifyRowShapesPass &Other)
+      : UnifyRowShapesBase(Other) {}
+
+  Option<bool> AcrossTransposes{
+      *this, "across-transposes",
+      llvm::cl::desc("Only norms that read a transpose through a reshape"),
+      llvm::cl::init(false)};
+
   void runOnOperation() override {
     if (!isGraphFunction(getOperation()))
       return;
@@ -191,13 +205,16 @@ struct UnifyRowShapesPass
       refine(*Body);
   }
 
-  static void refine(Block &Body) {
+  void refine(Block &Body) const {
     DenseSet<Operation *> Taken;
     std::vector<RowCluster> Clusters;
     for (auto Reduce : Body.getOps<ReduceOp>())
-      if (std::optional<RowCluster> Found = RowCluster::grow(Reduce, Taken)) {
-        report(*Found);
-        if (Found->wantsOtherDims())
+      if (std::optional<RowCluster> Found =
+              RowCluster::grow(Reduce, Taken, AcrossTransposes)) {
+        if (!AcrossTransposes)
+          report(*Found);
+        if (AcrossTransposes ? Found->isNorm() && Found->movesTransposes()
+                             : Found->wantsOtherDims())
           Clusters.push_back(std::move(*Found));
       }
     for (const RowCluster &Cluster : Clusters)

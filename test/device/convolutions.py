@@ -33,6 +33,8 @@ class Case:
     batch: int = 32
     type: str = "fp16"
     input: str = ""  # type of x, where it is another
+    transposed: bool = False
+    more: int = 0  # places behind the result's last, of a transposed one
 
     def __post_init__(self):
         if not self.pad:
@@ -42,6 +44,9 @@ class Case:
     @property
     def out_size(self):
         count = len(self.size)
+        if self.transposed:
+            return [(self.size[i] - 1) * self.stride + self.dilation * (self.filter[i] - 1) + 1 - self.pad[i] - self.pad[count + i] + self.more
+                    for i in range(count)]
         return [(self.size[i] + self.pad[i] + self.pad[count + i] - self.dilation * (self.filter[i] - 1) - 1) // self.stride + 1
                 for i in range(count)]
 
@@ -52,7 +57,7 @@ class Case:
         return (f"{self.batch}x{by(self.size)}x{self.channels}.{by(self.filter)}x{self.outputs}"
                 + (f".s{self.stride}" if self.stride > 1 else "") + (f".d{self.dilation}" if self.dilation > 1 else "")
                 + (f".g{self.groups}" if self.groups > 1 else "") + (".residual" if self.residual else "")
-                + ("" if self.act else ".linear") + ("" if self.type == "fp16" else f".{self.type}"))
+                + (".transposed" if self.transposed else "") + (f".more{self.more}" if self.more else "") + ("" if self.act else ".linear") + ("" if self.type == "fp16" else f".{self.type}"))
 
 
 def bottlenecks():
@@ -103,6 +108,19 @@ WINDOWS = [Case(size, channels, channels, taps, groups=channels, batch=batch, ac
     ((16, 56, 56), 64, (3, 3, 3), 8, {}), ((16, 28, 28), 192, (3, 3, 3), 8, {"stride": 2}), ((8, 28, 28), 192, (5, 1, 1), 8, {}))]
 GROUPED = [Case((size, size), channels, channels, stride=step, groups=groups, batch=batch)
            for batch in (32, 1) for size, channels, groups, step in GROUPS]
+# Transposed: image, channels, outputs, taps, step, pads on each side, places behind the last, batch.
+TRANSPOSED = [Case((size,) * rank, channels, outputs, (taps,) * rank, step, (pad,) * 2 * rank, batch=batch, type=kind, transposed=True, more=more)
+              for kind in ("fp16", "fp32") for rank, size, channels, outputs, taps, step, pad, more, batch in (
+                  (2, 64, 256, 128, 2, 2, 0, 0, 8), (2, 64, 256, 128, 4, 2, 1, 0, 8), (2, 128, 64, 64, 4, 2, 1, 0, 4), (2, 128, 128, 3, 4, 2, 1, 0, 4),
+                  (2, 64, 256, 128, 3, 2, 1, 1, 8), (2, 128, 64, 64, 3, 2, 1, 1, 4), (2, 64, 128, 64, 5, 2, 2, 1, 8), (2, 56, 64, 64, 5, 3, 0, 0, 16),
+                  (3, 28, 64, 64, 3, 2, 1, 1, 2), (3, 28, 64, 64, 2, 2, 0, 0, 2), (1, 4096, 256, 256, 4, 2, 1, 0, 16), (1, 2048, 256, 128, 16, 8, 4, 0, 16))]
+SMALL_TRANSPOSED = [Case((5, 7), 16, 24, taps, step, pad, groups=groups, batch=2, type=kind, transposed=True, more=more)
+                    for kind in ("fp16", "fp32") for taps, step, pad, groups, more in (
+                        ((3, 3), 2, (1, 1, 1, 1), 1, 1), ((3, 3), 2, (1, 1, 1, 1), 1, 0), ((3, 3), 2, (0, 0, 0, 0), 1, 0), ((4, 4), 2, (1, 1, 1, 1), 1, 0),
+                        ((5, 5), 2, (2, 2, 2, 2), 1, 1), ((5, 5), 3, (0, 1, 1, 0), 1, 0), ((2, 3), 2, (0, 1, 0, 1), 1, 1), ((2, 2), 3, (0, 0, 0, 0), 1, 1),
+                        ((3, 3), 2, (1, 1, 1, 1), 2, 1), ((4, 4), 2, (1, 1, 1, 1), 2, 0), ((3, 4), 1, (1, 2, 1, 1), 1, 0), ((7, 6), 4, (3, 1, 2, 1), 4, 2))]
+SMALL_TRANSPOSED += [Case((11,), 16, 8, (3,), 2, (1, 1), batch=2, transposed=True, more=1), Case((4, 3, 5), 16, 8, (3, 3, 3), 2, (1,) * 6, batch=1, transposed=True, more=1),
+                     Case((6, 5), 16, 16, (4, 4), 2, (1, 1, 1, 1), groups=16, batch=2, transposed=True)]
 SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batch=3), Case((9, 11), 24, 136, stride=2, residual=True, batch=2),
          Case((13, 10), 16, 64, (3, 5), dilation=2, residual=True, batch=2), Case((10, 10), 128, 64, stride=2, pad=(0, 0, 1, 1), batch=2),
          Case((9, 7), 64, 72, (1, 1), stride=2, batch=3), Case((50,), 64, 64, (5,), batch=2), Case((5, 6, 7), 32, 64, (3, 3, 3), batch=2),
@@ -137,8 +155,8 @@ def model(case):
         nodes.append(helper.make_node("Cast", ["x"], ["narrow"], to=kind))
         x = "narrow"
     nodes.append(helper.make_node("Transpose", [x], ["planes"], perm=first))
-    shape = (case.outputs, case.channels // case.groups, *case.filter)
-    if case.channels < 8 or case.groups > 1:
+    shape = filter_shape(case)
+    if case.channels < 8 or case.groups > 1 or case.transposed:
         # What is prepared when compiling: few bytes.
         values = filter_values(case).astype(numpy.float32)
         weights.append(helper.make_tensor("w", TensorProto.FLOAT, shape, values.tobytes(), raw=True))
@@ -147,8 +165,9 @@ def model(case):
         inputs.append(helper.make_tensor_value_info("w", kind, [*case.filter, *shape[1::-1]]))
         nodes.append(helper.make_node("Transpose", ["w"], ["filter"], perm=[count + 1, count, *range(count)]))
     inputs.append(helper.make_tensor_value_info("b", kind, [case.outputs]))
-    nodes.append(helper.make_node("Conv", ["planes", "filter", "b"], ["sum"], kernel_shape=case.filter, strides=[case.stride] * count,
-                                  pads=case.pad, dilations=[case.dilation] * count, group=case.groups))
+    transposed = {"output_padding": [case.more] * count} if case.transposed else {}
+    nodes.append(helper.make_node("ConvTranspose" if case.transposed else "Conv", ["planes", "filter", "b"], ["sum"], kernel_shape=case.filter,
+                                  strides=[case.stride] * count, pads=case.pad, dilations=[case.dilation] * count, group=case.groups, **transposed))
     value = "sum"
     out = ["batch", *case.out_size, case.outputs]
     if case.residual:
@@ -164,14 +183,21 @@ def model(case):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
+def filter_shape(case):
+    if case.transposed:
+        return (case.channels, case.outputs // case.groups, *case.filter)
+    return (case.outputs, case.channels // case.groups, *case.filter)
+
+
 def filter_values(case):
-    """Outputs, channels of a group, taps: the same for who compiles and who compares."""
-    shape = (case.outputs, case.channels // case.groups, *case.filter)
+    """Outputs, channels of a group, taps, or as ONNX has those of a transposed one: the same for who compiles and who compares."""
+    shape = filter_shape(case)
     return numpy.random.default_rng(7).standard_normal(shape) / numpy.sqrt(numpy.prod(shape[1:]))
 
 
 def cases():
-    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("windows", WINDOWS), ("few", FEW), ("small", SMALL)):
+    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("windows", WINDOWS), ("few", FEW), ("transposed", TRANSPOSED),
+                            ("small", [*SMALL, *SMALL_TRANSPOSED])):
         for case in shapes:
             yield {"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size,
                    "dims": [f"batch=1..256:opt={case.batch}"], "options": ("--precision", "fp32") if case.type == "fp32" else (), "model": functools.partial(model, case)}

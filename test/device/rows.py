@@ -42,6 +42,10 @@ FREE += [("norm_residual", 9, 640, "fp16"), ("norm_residual", 9, 641, "fp16"), (
 # Norms of images with SiLU behind: spelling of group_norms.py, images, channels, height, width, groups, type.
 IMAGES = [("reshaped", 2, 320, 64, 64, 32, "fp16"), ("reshaped", 8, 320, 64, 64, 32, "fp16"), ("reshaped", 8, 1280, 16, 16, 32, "bf16"),
           ("reshaped", 64, 256, 56, 56, 32, "fp32"), ("instance", 16, 64, 256, 256, 64, "fp16")]
+# The same where channels are the last in memory, as between convolutions; the last two are read by several kernels.
+LAST = [("reshaped", 2, 320, 64, 64, 32, "fp16"), ("reshaped", 8, 320, 64, 64, 32, "fp16"), ("reshaped", 8, 640, 32, 32, 32, "fp16"),
+        ("reshaped", 8, 1280, 16, 16, 32, "bf16"), ("reshaped", 8, 1280, 8, 8, 32, "fp16"), ("reshaped", 64, 256, 56, 56, 32, "fp32"),
+        ("instance", 16, 64, 256, 256, 64, "fp16"), ("reshaped", 2, 128, 512, 512, 32, "fp16")]
 SMALL_IMAGES = [(spelling, 3, 24, height, width, 24 if spelling in ("instance", "batch") else 4, kind)
                 for spelling in group_norms.SPELLINGS for height, width, kind in ((7, 5, "fp32"), (8, 12, "fp16"), (64, 66, "bf16"))]
 
@@ -85,6 +89,34 @@ def model(kind, columns, element):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
 
 
+# Over the channels of images that are channels first: kind, images, channels, height, width, type.
+COLUMNS = [("softmax", 32, 21, 320, 320, "fp16"), ("softmax", 64, 512, 32, 64, "fp16"), ("softmax", 16, 1000, 64, 64, "fp32"),
+           ("norm", 32, 96, 112, 112, "fp16"), ("norm", 32, 96, 112, 112, "fp32"), ("norm", 8, 384, 28, 28, "bf16")]
+SMALL_COLUMNS = [(kind, 3, channels, height, width, element) for kind in ("softmax", "norm")
+                 for channels, height, width, element in ((5, 6, 7, "fp32"), (24, 8, 12, "fp16"), (131, 5, 13, "bf16"), (300, 16, 16, "fp16"))]
+
+
+def columns_model(kind, sizes, element):
+    """Of channels first: softmax, or a layer norm as ConvNeXt writes it."""
+    one, make = TYPES[element], helper.make_node
+    if kind == "softmax":
+        nodes, vectors = [make("Softmax", ["x"], ["y"], axis=1)], []
+    else:
+        nodes = [make("Transpose", ["x"], ["last"], perm=[0, 2, 3, 1]), make("LayerNormalization", ["last", "scale", "shift"], ["normal"]),
+                 make("Transpose", ["normal"], ["y"], perm=[0, 3, 1, 2])]
+        vectors = ["scale", "shift"]
+    inputs = [helper.make_tensor_value_info("x", one, sizes), *(helper.make_tensor_value_info(name, one, [sizes[1]]) for name in vectors)]
+    graph = helper.make_graph(nodes, kind, inputs, [helper.make_tensor_value_info("y", one, sizes)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+
+
+def columns_case(purpose, kind, images, channels, height, width, element):
+    """The number of images is dynamic."""
+    return {"name": f"{kind}.{images}x{channels}x{height}x{width}.{element}.channels", "purpose": purpose, "kind": kind, "channels": True,
+            "sizes": [images, channels, height, width], "type": element, "dims": [f"images=1..4096:opt={images}"],
+            "model": lambda: columns_model(kind, ["images", channels, height, width], element)}
+
+
 def case(purpose, kind, rows, columns, element, free=False):
     dims = ["rows=1..1048576:opt=" + str(rows)] + (["columns=1..65536:opt=512"] if free else [])
     return {"name": f"{kind}.{rows}x{columns}.{element}" + (".free" if free else ""), "purpose": purpose, "kind": kind, "rows": rows,
@@ -92,13 +124,14 @@ def case(purpose, kind, rows, columns, element, free=False):
             "model": lambda: model(kind, "columns" if free else columns, element)}
 
 
-def image_case(purpose, spelling, images, channels, height, width, groups, element):
-    """The number of images is dynamic."""
+def image_case(purpose, spelling, images, channels, height, width, groups, element, last=False):
+    """The number of images is dynamic. `last`: channels are the last in memory."""
     kind = "instance_norm" if groups == channels else "group_norm"
     name = f"{kind}.{images}x{channels}x{height}x{width}.{groups}.{element}" + ("" if purpose == "other" else f".{spelling}")
-    return {"name": name, "purpose": purpose, "kind": kind, "sizes": [images, channels, height, width], "groups": groups, "type": element,
+    name += ".last" if last else ""
+    return {"name": name, "purpose": purpose, "kind": kind, "sizes": [images, channels, height, width], "groups": groups, "type": element, "last": last,
             "by_group": spelling == "operator_18", "dims": [f"images=1..4096:opt={images}"],
-            "model": lambda: group_norms.model(spelling, ["images", channels, height, width], groups, TYPES[element])}
+            "model": lambda: group_norms.model(spelling, ["images", channels, height, width], groups, TYPES[element], last)}
 
 
 def cases():
@@ -109,8 +142,15 @@ def cases():
         yield case("small", *one, free=True)
     for one in IMAGES:
         yield image_case("other", *one)
+    for one in COLUMNS:
+        yield columns_case("other", *one)
+    for one in SMALL_COLUMNS:
+        yield columns_case("small", *one)
+    for one in LAST:
+        yield image_case("other", *one, last=True)
     for one in SMALL_IMAGES:
         yield image_case("small", *one)
+        yield image_case("small", *one, last=True)
 
 
 if __name__ == "__main__":

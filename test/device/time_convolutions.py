@@ -25,6 +25,7 @@ LIMITS = {torch.float16: 2e-3, torch.bfloat16: 1.2e-2, torch.float32: 1e-6}  # R
 KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 ACTS = {"": lambda y: y, "Relu": torch.relu_, "HardSwish": lambda y: F.hardswish(y, inplace=True)}
 CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 
 
 def planes(t):
@@ -39,7 +40,7 @@ def tensors(case):
         return (torch.randn(*shape, device="cuda") * scale).to(to)
     inputs = {"x": make(case.batch, *case.size, case.channels, to=KINDS[case.input or case.type]), "b": make(case.outputs)}
     shape = (*case.filter, case.channels // case.groups, case.outputs)
-    if case.channels < 8 or case.groups > 1:
+    if case.channels < 8 or case.groups > 1 or case.transposed:
         given, filters = {}, torch.from_numpy(filter_values(case)).to("cuda", kind)
     else:
         given = {"w": make(*shape, scale=1 / math.sqrt(math.prod(shape[:-1])))}
@@ -67,6 +68,9 @@ class Peer:
 
     def __call__(self):
         x, case = self.x.to(self.kind), self.case
+        if case.transposed:
+            y = self.transposed(x)
+            return ACTS[case.act](y)
         if self.uneven:
             count = len(case.size)
             x = F.pad(x, [v for i in reversed(range(count)) for v in (case.pad[i], case.pad[count + i])])
@@ -75,10 +79,20 @@ class Peer:
             y += self.r
         return ACTS[case.act](y)
 
+    def transposed(self, x):
+        """Uneven pads cut the result; so do fewer places behind the last than the stride allows."""
+        case, count = self.case, len(self.case.size)
+        if not self.uneven and case.more < case.stride:
+            return TRANSPOSED[count](x, self.w, self.b, case.stride, self.pad, case.more, case.groups, case.dilation)
+        y = TRANSPOSED[count](x, self.w, self.b, case.stride, 0, case.more, case.groups, case.dilation)
+        for i in range(count):
+            y = y.narrow(2 + i, case.pad[i], case.out_size[i])
+        return y
+
     def fused(self):
         """cuDNN's own joined kernels, where there is one."""
         case = self.case
-        if self.uneven or len(case.size) != 2 or case.act != "Relu":
+        if case.transposed or self.uneven or len(case.size) != 2 or case.act != "Relu":
             return None
         last = ([case.stride] * 2, list(self.pad), [case.dilation] * 2, case.groups)
         x = self.x.to(self.kind)
@@ -125,7 +139,7 @@ def run_case(listed, options):
             sides["fused"] = graphed(peer.fused())
         row.update(compare_bursts(sides, options.rounds, {"cudnn": IN_GRAPH, "fused": IN_GRAPH}))
         row["ratio"] = row["cudnn"] / row["kpc"]
-        work = math.prod(case.out_size) * case.batch * case.outputs * case.channels // case.groups * math.prod(case.filter)
+        work = math.prod(case.size if case.transposed else case.out_size) * case.batch * case.outputs * case.channels // case.groups * math.prod(case.filter)
         row["tflops"] = 2e-6 * work / row["kpc"]
     kernel.close()
     return row

@@ -24,7 +24,14 @@ LIMITS = {torch.float32: 2e-6, torch.float16: 4e-4, torch.bfloat16: 3e-3}  # RMS
 
 def image_tensors(case, make):
     sizes = case["sizes"]
+    if "channels" in case:
+        inputs = {"x": make(*sizes, scale=2.0)}
+        if case["kind"] == "norm":
+            inputs.update(scale=make(sizes[1], scale=0.2) + 1, shift=make(sizes[1]))
+        return inputs, {"y": torch.full_like(inputs["x"], 7.0)}
     vector = case["groups"] if case["by_group"] else sizes[1]
+    if case["last"]:
+        sizes = [sizes[0], *sizes[2:], sizes[1]]
     inputs = {"x": make(*sizes, scale=2.0), "scale": make(vector, scale=0.2) + 1, "shift": make(vector)}
     return inputs, {"y": torch.full_like(inputs["x"], 7.0)}
 
@@ -60,10 +67,18 @@ def tensors(case):
 def compute(case, given):
     """All outputs, in the type of the inputs."""
     x, kind = given["x"], case["kind"]
+    if "channels" in case:
+        if kind == "softmax":
+            return {"y": torch.softmax(x, 1)}
+        y = F.layer_norm(x.permute(0, 2, 3, 1), (x.shape[1],), given["scale"], given["shift"], 1e-5)
+        return {"y": y.permute(0, 3, 1, 2)}
     if "sizes" in case:
+        if case["last"]:
+            x = x.permute(0, 3, 1, 2)
         times = x.shape[1] // given["scale"].shape[0]
         scale, shift = (given[name].repeat_interleave(times) if times > 1 else given[name] for name in ("scale", "shift"))
-        return {"y": F.silu(F.group_norm(x, case["groups"], scale, shift, 1e-5))}
+        y = F.silu(F.group_norm(x, case["groups"], scale, shift, 1e-5))
+        return {"y": y.permute(0, 2, 3, 1) if case["last"] else y}
     columns = case["columns"]
     if kind == "softmax":
         return {"y": torch.softmax(x, -1)}

@@ -27,6 +27,7 @@ import traceback
 
 import torch
 
+import image_networks
 import network_sides
 from kpc_session import Session
 from side_by_side import error
@@ -37,7 +38,7 @@ TYPES = {"model": torch.float32, "tf32": torch.float32, "fp32": torch.float32, *
 @dataclasses.dataclass(frozen=True)
 class Unseen:
     name: str
-    family: str  # torchvision, timm or transformers
+    family: str  # torchvision, timm, transformers, or image_networks.py
     batches: tuple
     shape: tuple  # without the batch; of ids: (sequence,)
 
@@ -55,6 +56,9 @@ NETWORKS = [
     Unseen("deeplabv3_resnet50", "torchvision", (1, 4), (3, 512, 512)),
     Unseen("mixer_b16_224", "timm", (1, 32), (3, 224, 224)),
     Unseen("coatnet_0_rw_224", "timm", (1, 16), (3, 224, 224)),
+    Unseen("denoiser", "images", (1, 4), (4, 64, 64)),
+    Unseen("segmenter", "images", (1, 8), (3, 256, 256)),
+    Unseen("generator", "images", (1, 8), (64, 16, 16)),
     Unseen("roberta", "transformers", (1, 16), (128,)),
     Unseen("gpt_neox", "transformers", (1, 4), (512,)),
 ]
@@ -82,6 +86,8 @@ def make(network):
         maker = next(getattr(group, network.name) for group in groups if hasattr(group, network.name))
         more = {"init_weights": True} if network.name == "inception_v3" else {}
         module = maker(weights=None, **({"weights_backbone": None} if "deeplab" in network.name else {}), **more)
+    elif network.family == "images":
+        module = image_networks.MAKERS[network.name]()
     elif network.family == "timm":
         import timm
         module = timm.create_model(network.name, pretrained=False)

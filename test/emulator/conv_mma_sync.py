@@ -31,7 +31,7 @@ def case(shape, number=0, schedule="", options=("--precision", "tf32")):
     text = f"conv_mmasync {schedule}"
     return emulated.Case(f"{number}.{shape.name}", models.model(shape), {"batch": f"1..256:opt={shape.batch}"}, {"batch": shape.batch},
                          f".* = {text}" if schedule else "", options if shape.type == "fp32" else (),
-                         shows="" if is_depthwise or is_gemm or shape.groups == shape.channels else text)
+                         shows="" if is_depthwise or is_gemm or shape.groups == shape.channels or shape.transposed else text)
 
 
 def dynamic(shape):
@@ -42,20 +42,20 @@ def dynamic(shape):
             dim.dim_param = f"size{i}" if value.name == "x" else f"out{i}"
     sizes = {"batch": shape.batch, **{f"size{i}": size for i, size in enumerate(shape.size)}}
     ranges = {name: f"{max(1, size // 3)}..{size * 3}:opt={size + 1}" for name, size in sizes.items()}
-    return emulated.Case(shape.name + ".dynamic", model, ranges, sizes, shows="conv_mmasync ")
+    return emulated.Case(shape.name + ".dynamic", model, ranges, sizes, shows="" if shape.transposed else "conv_mmasync ")
 
 
 def cases(target):
-    small = [shape for shape in models.SMALL if shape.batch * math.prod(shape.out_size) <= MOST_PLACES]
+    small = [shape for shape in [*models.SMALL, *models.SMALL_TRANSPOSED] if shape.batch * math.prod(shape.out_size) <= MOST_PLACES]
     if target == "sm_90a":  # there wgmma has those without groups
-        small = [shape for shape in small if shape.groups > 1]
+        small = [shape for shape in small if shape.groups > 1 or shape.transposed]
     tf32 = [dataclasses.replace(shape, type="fp32", channels=shape.channels // 8 * 8) for shape in (GROUPED, WIDE)]
     # What is for every chip has no room for the schedules that are forced on one.
     forced = enumerate(FORCED if target != "portable" else [], 1)
     return [*map(case, small), *(case(shape, number, schedule) for number, (shape, schedule) in forced),
             *(case(shape, 99) for shape in tf32 if target != "sm_90a"),
             *(case(shape, 98, options=("--precision", "fp32")) for shape in tf32 if target not in ("sm_120a", "sm_121a", "sm_110a")),
-            *(dynamic(shape) for shape in small if 1 < shape.groups < shape.channels and not shape.residual)]
+            *(dynamic(shape) for shape in small if (1 < shape.groups < shape.channels and not shape.residual) or (shape.transposed and shape.type == "fp16"))]
 
 
 if __name__ == "__main__":

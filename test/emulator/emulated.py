@@ -31,6 +31,7 @@ class Case:
     schedule: str = ""   # a rule that is forced, "NODES = SCHEDULE"
     options: tuple = ()  # of kpc compile
     shows: str = ""      # what `kpc inspect` must say of a kernel
+    lacks: str = ""      # what it must say of none
     kernels: int = 0     # how many kernels there must be; 0: any number
 
 
@@ -81,6 +82,9 @@ class Emulated:
             shown = subprocess.run([self.kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
             if not any(case.shows in line for line in kernels(shown)):
                 print(f"{case.name}: no kernel is '{case.shows}':\n{shown}")
+                return False
+            if case.lacks and any(case.lacks in line for line in kernels(shown)):
+                print(f"{case.name}: a kernel is '{case.lacks}':\n{shown}")
                 return False
             if case.kernels and len(kernels(shown)) != case.kernels:
                 print(f"{case.name}: {len(kernels(shown))} kernels, not {case.kernels}:\n{shown}")

@@ -7,6 +7,7 @@
 Models of test/device/rows.py, of ragged sizes (emulated.py).
 """
 
+import dataclasses
 import sys
 
 import emulated
@@ -35,17 +36,50 @@ IMAGES += [("reshaped", "bf16", (2, 16, 24), (2, 16, 24)), ("operator", "fp16", 
            ("reshaped", "fp16", None, (1, 40, 72))]
 
 
-def image_case(spelling, element, known, sizes):
+# Channels last in memory. Each channel by itself is columns of memory, which are kernels of their own.
+LAST = [(spelling, element, known, sizes) for spelling in ("reshaped", "operator", "operator_18")
+        for element, known, sizes in (("fp16", None, (2, 8, 12)), ("fp32", (3, 7, 5), (3, 7, 5)))]
+LAST += [("reshaped", "bf16", (2, 16, 24), (2, 16, 24)), ("reshaped", "fp16", (1, 40, 72), (1, 40, 72))]
+
+
+def last_case(spelling, element, known, sizes, between=False):
+    """No kernel only transposes. Beside the norm's kernel there are one for both convolutions, one for both casts of scale and shift where
+    they are of 16 bits, and with ONNX's operator that of SiLU."""
+    made = image_case(spelling, element, known, sizes, last=True, between=between)
+    options = ("--precision", "tf32") if element == "fp32" else ()
+    count = 1 + between + (spelling != "reshaped" and element != "fp32") + spelling.startswith("operator")
+    return dataclasses.replace(made, name=f"{made.name}_last{'_between' if between else ''}", options=options, kernels=count, lacks=" transpose ")
+
+
+def instance_case(element, known, sizes):
+    """Columns of memory, over all pixels."""
+    made = last_case("instance", element, known, sizes)
+    return dataclasses.replace(made, shows="columns ")
+
+
+def columns_case(kind, channels, height, width, element, known):
+    sizes = {"images": 2, "height": height, "width": width}
+    names = [2, channels, height, width] if known else ["images", channels, "height", "width"]
+    return emulated.Case(f"{kind}_{channels}x{height}x{width}_{element}{'' if known else '_free'}", models.columns_model(kind, names, element),
+                         {} if known else {name: f"1..256:opt={size}" for name, size in sizes.items()}, {} if known else sizes,
+                         shows="columns ", lacks=" transpose ", kernels=1 + (kind == "norm" and element != "fp32"))
+
+
+def image_case(spelling, element, known, sizes, **more):
     channels, groups = 24, 24 if spelling in ("instance", "batch") else 4
     images, height, width = known or ("images", "height", "width")
     dynamic = {} if known else dict(zip((images, height, width), sizes))
     ranges = {name: f"1..256:opt={size}" for name, size in dynamic.items()}
     text = "x".join(str(size) for size in sizes)
     return emulated.Case(f"{spelling}_{text}_{element}{'' if known else '_free'}",
-                         models.group_norms.model(spelling, [images, channels, height, width], groups, models.TYPES[element]), ranges, dynamic,
-                         shows="rows ", kernels=1)
+                         models.group_norms.model(spelling, [images, channels, height, width], groups, models.TYPES[element], **more),
+                         ranges, dynamic, shows="rows ", kernels=1)
 
 
 if __name__ == "__main__":
-    sys.exit(emulated.main(*sys.argv[1:5], [case(*one) for one in CASES] + [image_case(*one) for one in IMAGES],
+    last = [last_case(*one) for one in LAST] + [last_case(*one, between=True) for one in LAST[:3]]
+    last += [instance_case("fp16", (2, 8, 12), (2, 8, 12)), instance_case("fp32", (2, 5, 7), (2, 5, 7))]
+    last += [columns_case(kind, *one, known) for kind in ("softmax", "norm") for known in (True, False)
+             for one in ((5, 6, 7, "fp32"), (24, 8, 12, "fp16"), (131, 5, 13, "bf16"))]
+    sys.exit(emulated.main(*sys.argv[1:5], [case(*one) for one in CASES] + [image_case(*one) for one in IMAGES] + last,
                            "kernels of rows"))

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/RefinedDims.h"
 #include "passes/graph/linalg/IndexMath.h"
 #include "passes/graph/linalg/ScalarCast.h"
 
@@ -76,11 +77,65 @@ static std::optional<AffineMap> mapWithoutOnes(ReshapeOp Op) {
   return AffineMap::get(To.size(), 0, Index, Context);
 }
 
+/// A reshape that keeps a dimension of more than one element beside those that
+/// it splits and joins, and the sizes that all are made of. Of such the index
+/// is found dimension by dimension: what is kept is contiguous still.
+static std::optional<RefinedDims> partsBesideKept(ReshapeOp Op) {
+  ArrayRef<Expr> From = typeOf(Op.getX()).getDims(),
+                 To = typeOf(Op.getY()).getDims();
+  RefinedDims Parts(From);
+  if (llvm::is_contained(From, Expr(0)) || !Parts.add(To))
+    return std::nullopt;
+  auto Kept = [&](ArrayRef<Expr> Dims) {
+    SmallVector<unsigned> Starts = Parts.startsOf(Dims);
+    llvm::SmallBitVector Whole(Parts.dims().size());
+    for (size_t I = 0; I < Dims.size(); ++I)
+      if (Starts[I] + 1 == Starts[I + 1])
+        Whole.set(Starts[I]);
+    return Whole;
+  };
+  return Kept(From).anyCommon(Kept(To)) ? std::optional(Parts) : std::nullopt;
+}
+
+static Value lowerReshapeByDims(ReshapeOp Op, const RefinedDims &Parts,
+                                KernelWriter &W) {
+  Value X = W.tensor(Op.getX());
+  SmallVector<Value> Sizes;
+  for (const Expr &Size : Parts.dims())
+    Sizes.push_back(W.size(Size));
+  SmallVector<unsigned> From = Parts.startsOf(typeOf(Op.getX()).getDims()),
+                        To = Parts.startsOf(typeOf(Op.getY()).getDims());
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        IndexMath M{B, L};
+        SmallVector<Value> Split, Joined;
+        for (size_t Dim = 0; Dim + 1 < To.size(); ++Dim) {
+          auto Own = ArrayRef(Sizes).slice(To[Dim], To[Dim + 1] - To[Dim]);
+          if (Own.size() == 1)
+            Split.push_back(I[Dim]);
+          else
+            llvm::append_range(Split, M.delinearize(I[Dim], Own));
+        }
+        for (size_t Dim = 0; Dim + 1 < From.size(); ++Dim) {
+          size_t Count = From[Dim + 1] - From[Dim];
+          auto Own = ArrayRef(Split).slice(From[Dim], Count);
+          Joined.push_back(
+              Count == 0 ? M.constant(0)
+              : Count == 1
+                  ? Own.front()
+                  : M.linearize(Own, ArrayRef(Sizes).slice(From[Dim], Count)));
+        }
+        return tensor::ExtractOp::create(B, L, X, Joined);
+      });
+}
+
 static Value lowerReshape(ReshapeOp Op, KernelWriter &W) {
   Value X = W.tensor(Op.getX());
   if (std::optional<AffineMap> Map = mapWithoutOnes(Op))
     return W.map(typeOf(Op.getY()), X, *Map,
                  [](OpBuilder &, Location, ValueRange X) { return X[0]; });
+  if (std::optional<RefinedDims> Parts = partsBesideKept(Op))
+    return lowerReshapeByDims(Op, *Parts, W);
   SmallVector<Value> From = W.sizes(typeOf(Op.getX())),
                      To = W.sizes(typeOf(Op.getY()));
   return W.produce(

@@ -9,7 +9,8 @@
 /// \file
 /// Neighbouring threads reduce neighbouring columns, so that they read whole
 /// lines together; the rows are split among the groups of a block, whose
-/// partial results are joined in shared memory in the groups' order.
+/// partial results are joined in shared memory in the groups' order. Columns
+/// may be several loops that are one piece of memory, as channels in groups.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
@@ -65,17 +66,18 @@ void reduceGroups(GpuWriter &W, const Reduction &R, int32_t Groups,
 
 /// Writes the kernel: groups of threads walk rows, and add up what they have.
 static LogicalResult emitColumnReduction(Reduction &R, int32_t Groups) {
-  ArrayRef<OpFoldResult> Outer = R.ParallelSizes;
-  OpFoldResult Width = Outer.back();
-  Outer = Outer.drop_back();
+  ArrayRef<OpFoldResult> Outer = R.ParallelSizes,
+                         Width = Outer.take_back(R.ColumnLoops);
+  Outer = Outer.drop_back(R.ColumnLoops);
   GpuWriter W(R.Form);
   Value Column = W.thread(gpu::Dimension::x),
         Group = W.thread(gpu::Dimension::y);
   SmallVector<OpFoldResult> BlockSizes(Outer);
   BlockSizes.push_back(W.ceilDiv(W.size(Width), Columns));
   SmallVector<Value> At = W.split(W.block(), BlockSizes);
-  At.back() = W.add(W.mul(At.back(), W.index(Columns)), Column);
-  Value Inside = W.less(At.back(), W.size(Width));
+  Value Place = W.add(W.mul(At.pop_back_val(), W.index(Columns)), Column);
+  Value Inside = W.less(Place, W.size(Width));
+  llvm::append_range(At, W.split(Place, Width));
   // Threads past the last column have no rows, but meet at the barrier.
   Value End = arith::SelectOp::create(W.B, W.Loc, Inside,
                                       W.size(R.ReducedSizes), W.index(0));
@@ -125,15 +127,16 @@ FamilyAnswer queryGpuColumnReduction(FusedKernel &Form,
                                 "it is a window that slides over an image");
   auto R = std::make_shared<Reduction>(std::move(*Read));
   int64_t Rows = typicalProduct(R->ReducedSizes, UnknownSize);
-  ArrayRef<OpFoldResult> Outer = R->ParallelSizes;
-  OpFoldResult Width = Outer.back();
-  Outer = Outer.drop_back();
+  ArrayRef<OpFoldResult> Outer = R->ParallelSizes,
+                         Width = Outer.take_back(R->ColumnLoops);
+  Outer = Outer.drop_back(R->ColumnLoops);
   std::optional<shape::Expr> OuterCount = productExpr(Outer),
-                             WidthCount = sizeExpr(Width);
+                             WidthCount = productExpr(Width);
   if (Rows < FewestRows || !OuterCount || !WidthCount)
     return FamilyAnswer::refuse(RefusalKind::Size, "its columns are short");
-  int64_t Blocks = typicalProduct(Outer, UnknownSize) *
-                   ((typicalOf(Width, UnknownSize) + Columns - 1) / Columns);
+  int64_t Blocks =
+      typicalProduct(Outer, UnknownSize) *
+      ((typicalProduct(Width, UnknownSize) + Columns - 1) / Columns);
   int32_t Groups = chooseGroups(Blocks, Rows, T);
   std::string Grid =
       (WidthCount->ceilDiv(int64_t(Columns)) * *OuterCount).str();

@@ -81,23 +81,52 @@ static AccessMaps loopAccesses(linalg::LinalgOp Op) {
   return All;
 }
 
-/// The loop along which the largest buffer is contiguous, if that can be seen.
-static std::optional<unsigned> contiguousLoop(linalg::LinalgOp Op) {
-  AccessMaps Maps = loopAccesses(Op);
+/// The access to the largest buffer; null where there is none.
+static const Access *largestAccess(linalg::LinalgOp Op,
+                                   const AccessMaps &Maps) {
   double Most = 0;
-  std::optional<unsigned> Found;
+  const Access *Found = nullptr;
   for (const Access &A : Maps.Accesses) {
     double Volume =
         volume(Op, [&](unsigned Loop) { return A.Map.isFunctionOfDim(Loop); });
     if (Volume <= Most)
       continue;
     Most = Volume;
-    Found.reset();
-    for (unsigned Loop = 0; Loop < Op.getNumLoops(); ++Loop)
-      if (constantOf(loopSize(Op, Loop)) != 1 && Maps.stride(A, Loop) == 1)
-        Found = Loop;
+    Found = &A;
   }
   return Found;
+}
+
+/// The loop along which the largest buffer is contiguous, if that can be seen.
+static std::optional<unsigned> contiguousLoop(linalg::LinalgOp Op) {
+  AccessMaps Maps = loopAccesses(Op);
+  const Access *A = largestAccess(Op, Maps);
+  std::optional<unsigned> Found;
+  for (unsigned Loop = 0; A && Loop < Op.getNumLoops(); ++Loop)
+    if (constantOf(loopSize(Op, Loop)) != 1 && Maps.stride(*A, Loop) == 1)
+      Found = Loop;
+  return Found;
+}
+
+/// How many of the last parallel loops walk the largest buffer as one would;
+/// where memory cannot be seen, those of few iterations are taken for such.
+static unsigned contiguousColumns(const Reduction &R) {
+  constexpr int64_t FewColumns = 32;
+  AccessMaps Maps = loopAccesses(R.Op);
+  const Access *A = largestAccess(R.Op, Maps);
+  if (R.Parallel.empty())
+    return 1;
+  unsigned Count = 1;
+  std::optional<shape::Expr> Width = sizeExpr(R.ParallelSizes.back());
+  for (size_t I = R.Parallel.size() - 1; I-- > 0 && Width; ++Count) {
+    std::optional<shape::Expr> Size = sizeExpr(R.ParallelSizes[I]);
+    bool IsOne = A ? Maps.stride(*A, R.Parallel[I]) == *Width
+                   : Width->asConstant().value_or(FewColumns) < FewColumns;
+    if (!Size || !IsOne)
+      break;
+    Width = *Width * *Size;
+  }
+  return Count;
 }
 
 /// Where memory cannot be seen (inputs that a body reads by itself): the loop
@@ -149,6 +178,7 @@ std::optional<Reduction> Reduction::read(FusedKernel &Form) {
   for (unsigned I = 0; I < R.Op->getNumResults(); ++I)
     R.Combiners.push_back(combinerOf(R.Op, I));
   R.Innermost = contiguousLoop(R.Op).value_or(lastMovingLoop(R.Op));
+  R.ColumnLoops = contiguousColumns(R);
   return R;
 }
 

@@ -29,6 +29,9 @@ struct Reduction {
   llvm::SmallVector<mlir::Operation *> Combiners;
   /// The loop along which the largest input is contiguous.
   unsigned Innermost = 0;
+  /// The last ones of Parallel that the largest input is contiguous along
+  /// together: the channels of groups.
+  unsigned ColumnLoops = 1;
 
   /// None where the kernel has another shape.
   static std::optional<Reduction> read(FusedKernel &Form);

@@ -31,6 +31,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"GEMM (mma.sync)", FamilyClass::Gemm, queryGemmMmaSync},
       {"contraction", FamilyClass::Loops, queryGpuContraction},
       {"rows", FamilyClass::Rows, queryGpuRows},
+      {"columns", FamilyClass::Rows, queryGpuColumns},
       {"row reduction", FamilyClass::Rows, queryGpuRowReduction},
       {"column reduction", FamilyClass::Rows, queryGpuColumnReduction},
       {"sliding window", FamilyClass::Window, queryGpuWindowTile},

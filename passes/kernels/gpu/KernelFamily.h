@@ -177,8 +177,9 @@ llvm::ArrayRef<KernelFamily> gpuFamilies();
 FamilyQuery queryGpuSortRuns, queryAttentionDecode, queryAttentionHopper,
     queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv, queryGemmHopper,
     queryGemmBlackwell, queryConvHopper, queryConvMmaSync, queryGemmMmaSync,
-    queryGemmMmaScaled, queryGpuContraction, queryGpuRows, queryGpuRowReduction,
-    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
+    queryGemmMmaScaled, queryGpuContraction, queryGpuRows, queryGpuColumns,
+    queryGpuRowReduction, queryGpuColumnReduction, queryGpuWindowTile,
+    queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {

@@ -1,4 +1,5 @@
-// RUN: kpc-opt --decompose-conv-transpose %s | FileCheck %s
+// RUN: kpc-opt --decompose-conv-transpose=zero-taps %s | FileCheck %s
+// RUN: kpc-opt --decompose-conv-transpose %s | FileCheck %s --check-prefix=EXACT
 
 // The stride divides the taps: each phase has two along each axis, and all are
 // channels of one convolution. What is behind it is computed before the pixels
@@ -50,14 +51,40 @@ func.func @one(%x: !graph.tensor<[n, h, 8], f32>, %w: !graph.tensor<[3, 8, 4], f
   return %0 : !graph.tensor<[n, "h + 3", 4], f32>
 }
 
-// Two phases of 2 taps and one: a spread input.
-// CHECK-LABEL: func.func @spread
-// CHECK: %[[X:.*]] = graph.pad %arg0, %{{.*}} low [0, 1, 0] high [0, 2, 0] interior [0, 1, 0]
-// CHECK: %[[W:.*]] = graph.slice %arg1 start <[2, 0, 0]> step [-1, 1, 1]
-// CHECK: graph.conv %[[X]], %{{.*}} stride [1] dilation [1] low [0] high [0] groups 1
-func.func @spread(%x: !graph.tensor<[n, 16, 8], f32>, %w: !graph.tensor<[3, 8, 4], f32>) -> !graph.tensor<[n, 32, 4], f32> {
+// Two phases of one tap and of two: the tap that is missing is a zero, and nothing is cut off.
+// Without zeros as taps they are between the elements of x.
+// EXACT-LABEL: func.func @unequal
+// EXACT: graph.pad %arg0, %{{.*}} low [0, 1, 0] high [0, 2, 0] interior [0, 1, 0]
+// CHECK-LABEL: func.func @unequal
+// CHECK: %[[W:.*]] = graph.pad %arg1, %{{.*}} low [1, 0, 0] high [0, 0, 0] interior [0, 0, 0] : <[3, 8, 4], f32>
+// CHECK: %[[S:.*]] = graph.reshape %[[W]] : <[4, 8, 4], f32> to <[2, 2, 1, 8, 4], f32>
+// CHECK: %[[R:.*]] = graph.slice %[[S]] start <[1, 0, 0, 0, 0]> step [-1, 1, 1, 1, 1]
+// CHECK: %[[C:.*]] = graph.conv %arg0, %{{.*}} stride [1] dilation [1] low [0] high [1] groups 1 : <[n, 16, 8], f32>, <[2, 8, 8], f32>
+// CHECK: %[[T:.*]] = graph.transpose %{{.*}} [0, 1, 3, 2, 4]
+// CHECK: %[[Y:.*]] = graph.reshape %[[T]] : {{.*}} to <[n, 32, 4], f32>
+// CHECK-NEXT: return %[[Y]]
+func.func @unequal(%x: !graph.tensor<[n, 16, 8], f32>, %w: !graph.tensor<[3, 8, 4], f32>) -> !graph.tensor<[n, 32, 4], f32> {
   %0 = graph.conv_transpose %x, %w stride [2] dilation [1] low [1] high [0] groups 1 : !graph.tensor<[n, 16, 8], f32>, !graph.tensor<[3, 8, 4], f32>
   return %0 : !graph.tensor<[n, 32, 4], f32>
+}
+
+// Fewer taps than phases: those without are zeros alone.
+// CHECK-LABEL: func.func @empty_phase
+// CHECK: graph.pad %arg1, %{{.*}} low [0, 0, 0] high [1, 0, 0] interior [0, 0, 0] : <[2, 8, 4], f32>
+// CHECK: graph.conv %arg0, %{{.*}} low [0] high [0] groups 1 : <[n, h, 8], f32>, <[1, 8, 12], f32>
+func.func @empty_phase(%x: !graph.tensor<[n, h, 8], f32>, %w: !graph.tensor<[2, 8, 4], f32>) -> !graph.tensor<[n, "3*h", 4], f32> {
+  %0 = graph.conv_transpose %x, %w stride [3] dilation [1] low [0] high [-1] groups 1 : !graph.tensor<[n, h, 8], f32>, !graph.tensor<[2, 8, 4], f32>
+  return %0 : !graph.tensor<[n, "3*h", 4], f32>
+}
+
+// Taps that are apart: a spread input.
+// CHECK-LABEL: func.func @spread
+// CHECK: %[[X:.*]] = graph.pad %arg0, %{{.*}} low [0, 3, 0] high [0, 4, 0] interior [0, 1, 0]
+// CHECK: %[[W:.*]] = graph.slice %arg1 start <[2, 0, 0]> step [-1, 1, 1]
+// CHECK: graph.conv %[[X]], %{{.*}} stride [1] dilation [2] low [0] high [0] groups 1
+func.func @spread(%x: !graph.tensor<[n, 16, 8], f32>, %w: !graph.tensor<[3, 8, 4], f32>) -> !graph.tensor<[n, 34, 4], f32> {
+  %0 = graph.conv_transpose %x, %w stride [2] dilation [2] low [1] high [0] groups 1 : !graph.tensor<[n, 16, 8], f32>, !graph.tensor<[3, 8, 4], f32>
+  return %0 : !graph.tensor<[n, 34, 4], f32>
 }
 
 // Depthwise ones keep the kernels that walk over an image; an image that may be

@@ -126,3 +126,77 @@ func.func @columns(%x: !x) -> !x {
   %3 = graph.sub %x, %2 : !x
   return %3 : !x
 }
+
+// -----
+
+!x = !graph.tensor<[n, 64, 4, 8], f32>
+!s = !graph.tensor<[n, 4], f32>
+!k = !graph.tensor<[n, 1, 4, 1], f32>
+
+// Rows that are some channels of each pixel.
+// CHECK-LABEL: func.func @groups
+// CHECK-COUNT-1: graph.region
+// CHECK: graph.reduce sum, %{{.*}} axes [1, 3]
+// CHECK: graph.sub
+// CHECK-NOT: graph.region
+// CHECK: return
+func.func @groups(%x: !x) -> !x {
+  %0 = graph.reduce sum, %x axes [1, 3] : !x
+  %1 = graph.reshape %0 : !s to !k
+  %2 = graph.broadcast %1 : !k to !x
+  %3 = graph.sub %x, %2 : !x
+  return %3 : !x
+}
+
+// -----
+
+!x = !graph.tensor<[n, 16384, 4, 4], f32>
+!s = !graph.tensor<[n, 4], f32>
+!k = !graph.tensor<[n, 1, 4, 1], f32>
+
+// Such rows are too long before others are: 65536 elements in pieces of 4.
+// CHECK-LABEL: func.func @long_groups
+// CHECK-COUNT-2: graph.region
+func.func @long_groups(%x: !x) -> !x {
+  %0 = graph.reduce sum, %x axes [1, 3] : !x
+  %1 = graph.reshape %0 : !s to !k
+  %2 = graph.broadcast %1 : !k to !x
+  %3 = graph.sub %x, %2 : !x
+  return %3 : !x
+}
+
+// -----
+
+!x = !graph.tensor<[n, 96, h, 56], f32>
+!s = !graph.tensor<[n, h, 56], f32>
+!k = !graph.tensor<[n, 1, h, 56], f32>
+
+// Columns.
+// CHECK-LABEL: func.func @channels
+// CHECK-COUNT-1: graph.region
+// CHECK-NOT: graph.region
+// CHECK: return
+func.func @channels(%x: !x) -> !x {
+  %0 = graph.reduce max, %x axes [1] : !x
+  %1 = graph.reshape %0 : !s to !k
+  %2 = graph.broadcast %1 : !k to !x
+  %3 = graph.sub %x, %2 : !x
+  return %3 : !x
+}
+
+// -----
+
+!x = !graph.tensor<[n, c, 56], f32>
+!s = !graph.tensor<[n, 56], f32>
+!k = !graph.tensor<[n, 1, 56], f32>
+
+// Columns whose length nobody knows, which may be long.
+// CHECK-LABEL: func.func @long_columns
+// CHECK-COUNT-2: graph.region
+func.func @long_columns(%x: !x) -> !x {
+  %0 = graph.reduce max, %x axes [1] : !x
+  %1 = graph.reshape %0 : !s to !k
+  %2 = graph.broadcast %1 : !k to !x
+  %3 = graph.sub %x, %2 : !x
+  return %3 : !x
+}

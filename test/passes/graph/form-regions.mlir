@@ -139,3 +139,20 @@ func.func @dead_ops_vanish(%x: !x) -> !x {
   %0 = graph.exp %x : !x
   return %x : !x
 }
+
+// The pixels of a transposed convolution: what is behind it, their order and the cut are one kernel.
+// CHECK-LABEL: @interleaved(
+// CHECK-NEXT: %[[Y:.*]] = graph.region
+// CHECK: graph.relu
+// CHECK-NEXT: graph.transpose
+// CHECK-NEXT: graph.reshape
+// CHECK-NEXT: graph.slice
+// CHECK-NOT: graph.region
+// CHECK: return %[[Y]]
+func.func @interleaved(%x: !graph.tensor<[n, 17, 17, 2, 2, 32], f32>) -> !graph.tensor<[n, 32, 32, 32], f32> {
+  %0 = graph.relu %x : !graph.tensor<[n, 17, 17, 2, 2, 32], f32>
+  %1 = graph.transpose %0 [0, 1, 3, 2, 4, 5] : !graph.tensor<[n, 17, 17, 2, 2, 32], f32>
+  %2 = graph.reshape %1 : !graph.tensor<[n, 17, 2, 17, 2, 32], f32> to !graph.tensor<[n, 34, 34, 32], f32>
+  %3 = graph.slice %2 start #graph.dims<[0, 1, 1, 0]> step [1, 1, 1, 1] : !graph.tensor<[n, 34, 34, 32], f32> to !graph.tensor<[n, 32, 32, 32], f32>
+  return %3 : !graph.tensor<[n, 32, 32, 32], f32>
+}

@@ -115,18 +115,49 @@ func.func @joined(%x: !graph.tensor<[n, 14, 14, 768], f32>) -> !graph.tensor<[n,
   return %2 : !graph.tensor<[n, 196, 768], f32>
 }
 
-// Dimensions that it parts, and a reshape that splits, stay behind it.
+// Dimensions that it parts stay behind it.
 // CHECK-LABEL: @parted(
 // CHECK-NEXT: graph.transpose
 // CHECK-NEXT: graph.reshape
-// CHECK-NEXT: graph.transpose
-// CHECK-NEXT: graph.reshape
-func.func @parted(%x: !graph.tensor<[n, 14, 14, 768], f32>) -> (!graph.tensor<[n, 150528], f32>, !graph.tensor<[n, 2, 384, 14, 14], f32>) {
+// CHECK-NEXT: return
+func.func @parted(%x: !graph.tensor<[n, 14, 14, 768], f32>) -> !graph.tensor<[n, 150528], f32> {
   %0 = graph.transpose %x [0, 3, 1, 2] : !graph.tensor<[n, 14, 14, 768], f32>
   %1 = graph.reshape %0 : !graph.tensor<[n, 768, 14, 14], f32> to !graph.tensor<[n, 150528], f32>
-  %2 = graph.transpose %x [0, 3, 1, 2] : !graph.tensor<[n, 14, 14, 768], f32>
-  %3 = graph.reshape %2 : !graph.tensor<[n, 768, 14, 14], f32> to !graph.tensor<[n, 2, 384, 14, 14], f32>
-  return %1, %3 : !graph.tensor<[n, 150528], f32>, !graph.tensor<[n, 2, 384, 14, 14], f32>
+  return %1 : !graph.tensor<[n, 150528], f32>
+}
+
+// A reshape that splits goes in front.
+// CHECK-LABEL: @split(
+// CHECK-NEXT: %[[S:.*]] = graph.reshape %arg0 : <[n, h, w, 8], f32> to <[n, h, w, 2, 4], f32>
+// CHECK-NEXT: %[[Y:.*]] = graph.neg %[[S]]
+// CHECK-NEXT: return %[[Y]]
+func.func @split(%x: !graph.tensor<[n, h, w, 8], f32>) -> !graph.tensor<[n, h, w, 2, 4], f32> {
+  %0 = graph.transpose %x [0, 3, 1, 2] : !graph.tensor<[n, h, w, 8], f32>
+  %1 = graph.reshape %0 : !graph.tensor<[n, 8, h, w], f32> to !graph.tensor<[n, 2, 4, h, w], f32>
+  %2 = graph.neg %1 : !graph.tensor<[n, 2, 4, h, w], f32>
+  %3 = graph.transpose %2 [0, 3, 4, 1, 2] : !graph.tensor<[n, 2, 4, h, w], f32>
+  return %3 : !graph.tensor<[n, h, w, 2, 4], f32>
+}
+
+// Groups of channels are parted and joined again, and so are lines: a norm of groups, of which reductions and factors go along.
+// CHECK-LABEL: @group_norm(
+// CHECK-NEXT: %[[G:.*]] = graph.reshape %arg0 : <[n, h, w, 320], f32> to <[n, "h*w", 32, 10], f32>
+// CHECK-NEXT: %[[S:.*]] = graph.reduce sum, %[[G]] axes [1, 3] : <[n, "h*w", 32, 10], f32>
+// CHECK-NEXT: %[[K:.*]] = graph.reshape %[[S]] : <[n, 32], f32> to <[n, 1, 32, 1], f32>
+// CHECK-NEXT: %[[B:.*]] = graph.broadcast %[[K]] : <[n, 1, 32, 1], f32> to <[n, "h*w", 32, 10], f32>
+// CHECK-NEXT: %[[D:.*]] = graph.sub %[[G]], %[[B]]
+// CHECK-NEXT: %[[Y:.*]] = graph.reshape %[[D]] : <[n, "h*w", 32, 10], f32> to <[n, h, w, 320], f32>
+// CHECK-NEXT: return %[[Y]]
+func.func @group_norm(%x: !graph.tensor<[n, h, w, 320], f32>) -> !graph.tensor<[n, h, w, 320], f32> {
+  %0 = graph.transpose %x [0, 3, 1, 2] : !graph.tensor<[n, h, w, 320], f32>
+  %1 = graph.reshape %0 : !graph.tensor<[n, 320, h, w], f32> to !graph.tensor<[n, 32, 10, "h*w"], f32>
+  %2 = graph.reduce sum, %1 axes [2, 3] : !graph.tensor<[n, 32, 10, "h*w"], f32>
+  %3 = graph.reshape %2 : !graph.tensor<[n, 32], f32> to !graph.tensor<[n, 32, 1, 1], f32>
+  %4 = graph.broadcast %3 : !graph.tensor<[n, 32, 1, 1], f32> to !graph.tensor<[n, 32, 10, "h*w"], f32>
+  %5 = graph.sub %1, %4 : !graph.tensor<[n, 32, 10, "h*w"], f32>
+  %6 = graph.reshape %5 : !graph.tensor<[n, 32, 10, "h*w"], f32> to !graph.tensor<[n, 320, h, w], f32>
+  %7 = graph.transpose %6 [0, 2, 3, 1] : !graph.tensor<[n, 320, h, w], f32>
+  return %7 : !graph.tensor<[n, h, w, 320], f32>
 }
 
 // What is the same for all heads is turned before it is repeated.

@@ -129,6 +129,16 @@ module attributes {graph.symbols = {s = {min = 1, optimum = 128}, v = {min = 1, 
     return %y : !graph.tensor<[512], i64>
   }
 
+  // A group of a large channels-last image: pixels are added up channel by channel, then channels of the group.
+  // CHECK-LABEL: func.func @groups
+  // CHECK-NEXT: %[[P:.*]] = graph.window sum, %arg0 window [1, 1024, 1, 1] stride [1, 1024, 1, 1]
+  // CHECK-NEXT: %[[Y:.*]] = graph.reduce sum, %[[P]] axes [1, 3] : <[1, 256, 32, 4], f32>
+  // CHECK-NEXT: return %[[Y]]
+  func.func @groups(%x: !graph.tensor<[1, 262144, 32, 4], f32>) -> !graph.tensor<[1, 32], f32> {
+    %y = graph.reduce sum, %x axes [1, 3] : !graph.tensor<[1, 262144, 32, 4], f32>
+    return %y : !graph.tensor<[1, 32], f32>
+  }
+
   // CHECK-LABEL: func.func @cumsum
   // CHECK: %[[S:.*]] = graph.window sum, %arg0 window [1, 32] stride [1, 32] dilation [1, 1] low [0, 0] high [0, 31] : <[4, 2047], f32>
   // CHECK: %[[B:.*]] = graph.cumsum %[[S]] axis 1 exclusive reverse : <[4, 64], f32>

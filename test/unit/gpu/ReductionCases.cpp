@@ -164,8 +164,67 @@ static std::vector<Case> keptRowCases() {
   return Cases;
 }
 
+/// x minus a hundredth of its row's sum, which is over `Row` of x's dimensions.
+static KernelText centred(const std::string &Name,
+                          const std::vector<std::string> &Sizes,
+                          const std::vector<std::string> &Outer,
+                          const std::string &Read, const std::string &Sums,
+                          const std::string &Iterators,
+                          const std::string &Broadcast) {
+  KernelText K(Name);
+  K.input("x", "f16", Sizes).output("y", "f16", Sizes);
+  std::string Loops = Sums.substr(0, Sums.find(')') + 1),
+              Id = Loops + "->" + Loops;
+  K.generic("s", {Read, Sums}, Iterators, {"x"},
+            "%e = arith.extf %x : f16 to f32\n%r = arith.addf %s, %e : f32",
+            "%r", "0.0", "f32", Outer);
+  K.generic("y", {Id, Broadcast, Id}, std::string(Iterators.size(), 'p'),
+            {"x", "s"},
+            "%hundredth = arith.constant 0.01 : f32\n"
+            "%m = arith.mulf %s, %hundredth : f32\n"
+            "%e = arith.extf %x : f16 to f32\n"
+            "%d = arith.subf %e, %m : f32\n"
+            "%r = arith.truncf %d : f32 to f16",
+            "%r");
+  return K;
+}
+
+/// Rows whose dimensions are not the last ones, or not those alone.
+static std::vector<Case> partedRowCases() {
+  std::vector<Case> Cases;
+  KernelText Groups = centred("rows_of_groups", {"n", "p", "3", "10"},
+                              {"n", "3"}, "(a,b,c,d)->(a,c,b,d)",
+                              "(a,b,c,d)->(a,b)", "pprr", "(a,b,c,d)->(a,c)");
+  Groups.fact("p", "optimum = 64");
+  Cases.push_back({Groups, {{1, 1}, {2, 7}, {1, 200}}, "rows", 1e-3});
+  Cases.push_back({centred("columns_kept", {"n", "21", "4", "24"},
+                           {"n", "4", "24"}, "(a,b,c,d)->(a,d,b,c)",
+                           "(a,b,c,d)->(a,b,c)", "pppr", "(a,b,c,d)->(a,c,d)"),
+                   {{1}, {3}},
+                   "columns",
+                   1e-3});
+  KernelText Any =
+      centred("columns_of_any_length", {"n", "c", "w"}, {"n", "w"},
+              "(a,b,c)->(a,c,b)", "(a,b,c)->(a,b)", "ppr", "(a,b,c)->(a,c)");
+  Any.fact("c", "optimum = 64").fact("w", "optimum = 100");
+  Cases.push_back({Any,
+                   {{1, 5, 1}, {2, 40, 33}, {1, 0, 7}, {1, 301, 65}},
+                   "columns",
+                   1e-3});
+  return Cases;
+}
+
 static std::vector<Case> columnCases() {
   std::vector<Case> Cases;
+  {
+    // Channels of groups are columns side by side.
+    KernelText K("channels_of_groups");
+    K.input("x", "f32", {"n", "p", "3", "10"});
+    K.output("y", "f32", {"n", "3", "10"}).fact("p", "optimum = 400");
+    K.generic("y", {"(a,b,c,d)->(a,d,b,c)", "(a,b,c,d)->(a,b,c)"}, "pppr",
+              {"x"}, "%r = arith.addf %y, %x : f32", "%r", "0.0");
+    Cases.push_back({K, {{1, 1}, {2, 70}, {1, 333}}, "column-reduction", Sum});
+  }
   {
     KernelText K("column_sum");
     K.input("x", "f32", {"n", "c"}).output("y", "f32", {"c"});
@@ -211,7 +270,8 @@ static std::vector<Case> columnCases() {
 
 std::vector<Case> reductionCases() {
   std::vector<Case> All = rowCases();
-  for (const std::vector<Case> &More : {keptRowCases(), columnCases()})
+  for (const std::vector<Case> &More :
+       {keptRowCases(), partedRowCases(), columnCases()})
     All.insert(All.end(), More.begin(), More.end());
   return All;
 }

@@ -25,6 +25,9 @@
 /// and longer ones, which are read once for each reduction, from the second
 /// cache for the most part.
 ///
+/// The row of a group in a channels-last image is some channels of each pixel.
+/// Vectors are those of a pixel then; all else is the same.
+///
 /// Every join has an order that the code fixes.
 ///
 //===----------------------------------------------------------------------===//
@@ -112,6 +115,7 @@ private:
   Value Thread, Lane, RowInBlock, IsRow, Length;
   SmallVector<Value> Outer;
   llvm::DenseMap<Operation *, SmallVector<Value>> Known;
+  llvm::DenseMap<Value, SmallVector<Value>> Places; ///< see at()
 };
 
 void RowNest::placeThread() {
@@ -149,11 +153,19 @@ void RowNest::hookReductions() {
       });
 }
 
+/// The place of an element, outer dimensions first. The same values each time,
+/// by which the emitter knows an element that it has.
 RowNest::Values RowNest::at(Value InRow) {
-  Values All(Outer);
+  Values &Known = Places[InRow];
+  bool IsHere = !Known.empty() && llvm::all_of(Known, [&](Value V) {
+    return dominatesInsertion(V, W.B);
+  });
+  if (IsHere)
+    return Known;
+  Known = Outer;
   llvm::append_range(
-      All, W.split(InRow, K.RowSizes, Reduction::boundOf(K.RowSizes)));
-  return All;
+      Known, W.split(InRow, K.RowSizes, Reduction::boundOf(K.RowSizes)));
+  return Known;
 }
 
 RowNest::Values RowNest::neutrals(const RowReduction &R) {
@@ -219,7 +231,7 @@ void RowNest::finish(const RowReduction &R, Values Partial) {
 
 void RowNest::storeWide(const Part &P, const Way &How) {
   LaneLoads Loads(W, P.Lanes);
-  Values Place = at(P.First), Start = Place;
+  Values Place = K.inShape(ArrayRef<Value>(at(P.First))), Start = Place;
   startLoads(Loads, Place.back(), How);
   SmallVector<Values> Elements;
   for (const KernelOutput &Out : K.Wide) {
@@ -253,9 +265,9 @@ void RowNest::storeNarrow() {
                                       Lane, W.index(0));
   W.when(IsRow ? W.both(First, IsRow) : First, [&] {
     for (const KernelOutput &Out : K.Narrow) {
-      Values Place(Outer);
-      unsigned Rank = cast<RankedTensorType>(Out.Tensor.getType()).getRank();
-      Place.resize(Rank, W.index(0));
+      Values Place;
+      for (std::optional<unsigned> Loop : K.loopsOfNarrow(Out))
+        Place.push_back(Loop ? Outer[*Loop] : W.index(0));
       Value V = W.Emitter.element(W.B, Out.Tensor, Place);
       if (!V) {
         Result = failure();
@@ -477,7 +489,7 @@ FamilyAnswer queryGpuRows(FusedKernel &Form, const target::Target &T) {
   // One reduction that nothing but the row's result is made of has families of
   // its own.
   if (!Read || (!Form.SeveralRoots && Read->Wide.empty()) ||
-      Read->RowSizes.empty())
+      Read->RowSizes.empty() || !Read->areRowsContiguous())
     return FamilyAnswer::refuse(RefusalKind::Form,
                                 "it is no reduction of rows that are read "
                                 "again");

@@ -42,10 +42,20 @@ public:
       Reductions.insert(R.Op);
   }
 
-  bool output(Value Tensor) {
-    unsigned Rank = cast<RankedTensorType>(Tensor.getType()).getRank();
-    return tensor(Tensor,
-                  AffineMap::getMultiDimIdentityMap(Rank, Tensor.getContext()));
+  bool wideOutput(Value Tensor) {
+    SmallVector<unsigned> Loops(K.LoopOfDim);
+    return tensor(Tensor, AffineMap::getMultiDimMapWithTargets(
+                              Loops.size(), Loops, Tensor.getContext()));
+  }
+  /// One element a row.
+  bool narrowOutput(const KernelOutput &Out) {
+    MLIRContext *Context = Out.Tensor.getContext();
+    SmallVector<AffineExpr> Places;
+    for (std::optional<unsigned> Loop : K.loopsOfNarrow(Out))
+      Places.push_back(Loop ? getAffineDimExpr(*Loop, Context)
+                            : getAffineConstantExpr(0, Context));
+    return tensor(Out.Tensor,
+                  AffineMap::get(K.LoopOfDim.size(), 0, Places, Context));
   }
 
   /// What `Op` reduces, its loops being outer and row dimensions in order.
@@ -187,21 +197,62 @@ static bool readReductions(RowKernel &K) {
   return !K.Reductions.empty();
 }
 
+/// The order of the shape's dimensions, by what the first reduction reads of
+/// the whole shape.
+static void readOrder(RowKernel &K) {
+  linalg::LinalgOp First = K.Reductions.front().Op;
+  for (OpOperand *Input : First.getDpsInputOperands()) {
+    AffineMap Map = First.getMatchingIndexingMap(Input);
+    if (!Map.isPermutation())
+      continue;
+    for (AffineExpr Loop : Map.getResults())
+      K.LoopOfDim.push_back(cast<AffineDimExpr>(Loop).getPosition());
+    return;
+  }
+  K.LoopOfDim = llvm::to_vector(
+      llvm::seq<unsigned>(0, K.OuterSizes.size() + K.RowSizes.size()));
+}
+
+SmallVector<std::optional<unsigned>>
+RowKernel::loopsOfNarrow(const KernelOutput &Out) const {
+  SmallVector<std::optional<unsigned>> Loops;
+  unsigned Next = 0;
+  for (OpFoldResult Size : outputSizes(Out)) {
+    while (Next < OuterSizes.size() && isOne(OuterSizes[Next]))
+      ++Next;
+    bool IsLoop = !isOne(Size) && Next < OuterSizes.size();
+    Loops.push_back(IsLoop ? std::optional(Next++) : std::nullopt);
+  }
+  return Loops;
+}
+
+/// Whether an output has one element a row, with ones in any place.
+static bool isNarrow(const RowKernel &K, const KernelOutput &Out) {
+  size_t Count = 0;
+  for (auto [Size, Loop] :
+       llvm::zip_equal(outputSizes(Out), K.loopsOfNarrow(Out))) {
+    if (Loop ? !sameSize(Size, K.OuterSizes[*Loop]) : !isOne(Size))
+      return false;
+    Count += Loop.has_value();
+  }
+  return Count == size_t(llvm::count_if(K.OuterSizes, [](OpFoldResult Size) {
+           return !isOne(Size);
+         }));
+}
+
 static bool readOutputs(RowKernel &K) {
-  SmallVector<OpFoldResult> Whole(K.OuterSizes);
-  llvm::append_range(Whole, K.RowSizes);
+  SmallVector<OpFoldResult> Loops(K.OuterSizes);
+  llvm::append_range(Loops, K.RowSizes);
+  SmallVector<OpFoldResult> Whole = K.inShape(ArrayRef<OpFoldResult>(Loops));
   for (const KernelOutput &Out : K.Form.Outputs) {
     SmallVector<OpFoldResult> Sizes = outputSizes(Out);
-    ArrayRef<OpFoldResult> All(Sizes);
-    size_t Outer = K.OuterSizes.size();
-    if (sameSizes(Sizes, Whole))
+    if (sameSizes(Sizes, Whole)) {
       K.Wide.push_back(Out);
-    else if (Sizes.size() >= Outer &&
-             sameSizes(All.take_front(Outer), K.OuterSizes) &&
-             llvm::all_of(All.drop_front(Outer), isOne))
-      K.Narrow.push_back(Out);
-    else
+      continue;
+    }
+    if (!isNarrow(K, Out))
       return false;
+    K.Narrow.push_back(Out);
   }
   return true;
 }
@@ -209,15 +260,21 @@ static bool readOutputs(RowKernel &K) {
 std::optional<RowKernel> RowKernel::read(FusedKernel &Form) {
   if (!Form.Root)
     return std::nullopt;
-  RowKernel K{Form, {}, {}, {}, {}, {}};
-  if (!readReductions(K) || !readOutputs(K))
+  RowKernel K{Form, {}, {}, {}, {}, {}, {}};
+  if (!readReductions(K))
+    return std::nullopt;
+  readOrder(K);
+  if (!readOutputs(K))
     return std::nullopt;
   PlaceCheck Check(K, K.OuterSizes);
   for (RowReduction &R : K.Reductions)
     if (!Check.reduction(R.Op))
       return std::nullopt;
-  for (const KernelOutput &Out : Form.Outputs)
-    if (!Check.output(Out.Tensor))
+  for (const KernelOutput &Out : K.Wide)
+    if (!Check.wideOutput(Out.Tensor))
+      return std::nullopt;
+  for (const KernelOutput &Out : K.Narrow)
+    if (!Check.narrowOutput(Out))
       return std::nullopt;
   for (const KernelOutput &Out : K.Wide) {
     int64_t Bytes =

@@ -7,14 +7,17 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Softmax, norms and their like: reductions, all over the last dimensions of
+/// Softmax, norms and their like: reductions, all over the same dimensions of
 /// one shape (the row), and what is computed between them from the elements of
 /// the same row and from earlier reductions of it:
 ///
 ///   m[o] = max x[o, r]     s[o] = sum exp(x[o, r] - m[o])
 ///   y[o, r] = exp(x[o, r] - m[o]) / s[o]
 ///
-/// Outputs have the whole shape (wide) or one element a row (narrow).
+/// Outputs have the whole shape (wide) or one element a row (narrow). The row's
+/// dimensions may stand in front of outer ones, as the pixels of a
+/// channels-last image in front of its groups, or the channels in front of all
+/// pixels.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_ROWS_ROWKERNEL_H
@@ -35,7 +38,30 @@ struct RowKernel {
   /// In the order in which they need one another.
   llvm::SmallVector<RowReduction> Reductions;
   llvm::SmallVector<mlir::OpFoldResult> OuterSizes, RowSizes;
+  /// Of each dimension of the shape, its number among outer ones and then those
+  /// of the row.
+  llvm::SmallVector<unsigned> LoopOfDim;
   llvm::SmallVector<KernelOutput> Wide, Narrow;
+
+  /// Whether the last dimension is none of the row's.
+  bool areRowsColumns() const {
+    return LoopOfDim.back() + 1 == OuterSizes.size();
+  }
+  bool areRowsContiguous() const {
+    return LoopOfDim.back() + 1 == LoopOfDim.size();
+  }
+  /// `Loops`, one for each outer dimension and those of the row, in the order
+  /// of the shape.
+  template <typename T>
+  llvm::SmallVector<T> inShape(llvm::ArrayRef<T> Loops) const {
+    return llvm::map_to_vector(LoopOfDim,
+                               [&](unsigned Loop) { return Loops[Loop]; });
+  }
+
+  /// Of each dimension of an output of one element a row, its outer dimension;
+  /// none where its size is 1.
+  llvm::SmallVector<std::optional<unsigned>>
+  loopsOfNarrow(const KernelOutput &Out) const;
 
   /// None where the kernel is something else.
   static std::optional<RowKernel> read(FusedKernel &Form);
