@@ -307,6 +307,10 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   Custom.Gpu = For.isGpu();
   Passes.addPass(graph::createIsolateCustom(Custom));
   graph::FormRegionsOptions Regions;
+  // The rounds of a random number, or all that a cubic sample of a picture is
+  // made of, are one kernel. Its arguments, one for each op at most, fit the
+  // 4 KiB that CUDA has for them.
+  Regions.MaxOps = 256;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = For.isGpu();
   // GEMMs that miss the Tensor Cores are loops, which want what they read in
