@@ -168,7 +168,7 @@ static LogicalResult emitColumnReduction(Reduction &R,
 
 FamilyAnswer queryGpuColumnReduction(FusedKernel &Form,
                                      const target::Target &T) {
-  std::optional<Reduction> Read = Reduction::read(Form);
+  std::optional<Reduction> Read = Reduction::read(Form, /*OrOnes=*/true);
   if (!Read || !Read->isCombinable() || Read->Parallel.empty() ||
       Read->Innermost != Read->Parallel.back())
     return FamilyAnswer::refuse(RefusalKind::Form,
