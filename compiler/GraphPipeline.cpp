@@ -290,8 +290,14 @@ static void addLegalisation(OpPassManager &Passes,
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
   addSorts(Passes, For);
-  if (For.isGpu())
-    Passes.addPass(graph::createSplitReductions());
+  if (For.isGpu()) {
+    graph::SplitReductionsOptions Parts;
+    for (const target::Target *T : For.Targets)
+      Parts.Targets.emplace_back(T->Name);
+    Parts.Narrow = isNarrow(Options);
+    Parts.Tf32 = roundsToTf32(Options, For);
+    Passes.addPass(graph::createSplitReductions(Parts));
+  }
   // Last: a recipe reshapes what is in the model's order, and nothing behind.
   Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());

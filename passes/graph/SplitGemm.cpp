@@ -21,6 +21,7 @@
 
 #include "passes/schedule/BlackwellSchedule.h"
 #include "passes/schedule/GemmSchedule.h"
+#include "passes/schedule/GemvSchedule.h"
 #include "passes/schedule/MmaSyncSchedule.h"
 
 using namespace mlir;
@@ -54,12 +55,36 @@ struct Shape {
   bool KIsInner = false; ///< both factors are contiguous along K
 };
 
-/// Microseconds of the best kernel; none where no model knows one.
+double bytesOfMicrosecond(const target::Target &T) {
+  constexpr double CopyShare = 0.86;
+  return (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
+}
+
+/// Few rows of 16 bits have a family that is asked before others, without
+/// batches.
+std::optional<double> costOfFewRows(const Shape &S, const target::Target &T) {
+  schedule::GemvShape Few;
+  if (S.Batch > 1 || S.ElementBytes != 2 || S.M > Few.MaxM)
+    return std::nullopt;
+  Few.M = S.M;
+  Few.N = S.N;
+  Few.K = S.K;
+  Few.KContiguous = S.KIsInner;
+  std::vector<schedule::GemvCost> Ranked = schedule::rankGemvSchedules(Few, T);
+  return Ranked.empty() ? std::nullopt : std::optional(Ranked.front().Total);
+}
+
+/// Microseconds of the best kernel; none where no model knows one. Those of
+/// GEMMs count what the second cache gives, not memory.
 std::optional<double> costOf(const Shape &S, const target::Target &T) {
+  if (std::optional<double> Few = costOfFewRows(S, T))
+    return Few;
+  double Moved = double(S.Batch * (S.M + S.N) * S.K * S.ElementBytes) /
+                 bytesOfMicrosecond(T);
   std::optional<double> Best;
   auto Take = [&](const auto &Ranked) {
     if (!Ranked.empty() && (!Best || Ranked.front().Total < *Best))
-      Best = Ranked.front().Total;
+      Best = std::max(double(Ranked.front().Total), Moved);
   };
   schedule::MmaSyncShape Sync;
   Sync.Batch = S.Batch;
@@ -95,9 +120,8 @@ std::optional<double> costInParts(Shape S, int64_t Parts,
   std::optional<double> Cost = costOf(S, T);
   if (!Cost)
     return std::nullopt;
-  double GBps = T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps;
   double Bytes = double(Parts * S.M * S.N * S.PartBytes);
-  return *Cost + SecondKernel + Bytes / (GBps * 1e3);
+  return *Cost + SecondKernel + Bytes / bytesOfMicrosecond(T);
 }
 
 /// Numbers of parts that K has: of each magnitude the one whose parts are

@@ -8,9 +8,9 @@
 module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 64}, u = {min = 1}, k = {min = 1, max = 1000000}}} {
   // One tile: parts of K are a batch, whose sums are added up.
   // CHECK-LABEL: func.func @long
-  // CHECK: %[[A:.*]] = graph.reshape %arg0 : {{.*}} to !graph.tensor<[64, [[P:[0-9]+]], [[K:[0-9]+]]], f32>
+  // CHECK: %[[A:.*]] = graph.reshape %arg0 : {{.*}} to <[64, [[P:[0-9]+]], [[K:[0-9]+]]], f32>
   // CHECK: %[[TA:.*]] = graph.transpose %[[A]] [1, 0, 2]
-  // CHECK: %[[B:.*]] = graph.reshape %arg1 : {{.*}} to !graph.tensor<[[[P]], [[K]], 64], f32>
+  // CHECK: %[[B:.*]] = graph.reshape %arg1 : {{.*}} to <[[[P]], [[K]], 64], f32>
   // CHECK: %[[Y:.*]] = graph.matmul %[[TA]], %[[B]]
   // CHECK: graph.reduce sum, %[[Y]] axes [0] : <[[[P]], 64, 64], f32>
   func.func @long(%a: !graph.tensor<[64, 131072], f32>, %b: !graph.tensor<[131072, 64], f32>) -> !graph.tensor<[64, 64], f32> {
@@ -20,9 +20,9 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 64}, u = {
 
   // A turned factor is cut as it lies in memory. Parts of 16 bits are added up in f32.
   // CHECK-LABEL: func.func @turned
-  // CHECK: %[[A:.*]] = graph.reshape %arg0 : {{.*}} to !graph.tensor<[[[P:[0-9]+]], [[K:[0-9]+]], m], f16>
+  // CHECK: %[[A:.*]] = graph.reshape %arg0 : {{.*}} to <[[[P:[0-9]+]], [[K:[0-9]+]], m], f16>
   // CHECK: graph.transpose %[[A]] [0, 2, 1]
-  // CHECK: %[[B:.*]] = graph.reshape %arg1 : {{.*}} to !graph.tensor<[96, [[P]], [[K]]], f16>
+  // CHECK: %[[B:.*]] = graph.reshape %arg1 : {{.*}} to <[96, [[P]], [[K]]], f16>
   // CHECK: graph.transpose %[[B]] [1, 2, 0]
   // CHECK: graph.matmul
   // CHECK: graph.cast %{{.*}} to f32
