@@ -334,8 +334,14 @@ static void addLegalisation(OpPassManager &Passes,
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
   addSorts(Passes, For);
-  if (For.isGpu())
-    Passes.addPass(graph::createSplitReductions());
+  if (For.isGpu()) {
+    graph::SplitReductionsOptions Parts;
+    for (const target::Target *T : For.Targets)
+      Parts.Targets.emplace_back(T->Name);
+    Parts.Narrow = isNarrow(Options);
+    Parts.Tf32 = roundsToTf32(Options, For);
+    Passes.addPass(graph::createSplitReductions(Parts));
+  }
   // Last: a recipe reshapes what is in the model's order, and nothing behind.
   Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());
@@ -351,6 +357,10 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   Custom.Gpu = For.isGpu();
   Passes.addPass(graph::createIsolateCustom(Custom));
   graph::FormRegionsOptions Regions;
+  // The rounds of a random number, or all that a cubic sample of a picture is
+  // made of, are one kernel. Its arguments, one for each op at most, fit the
+  // 4 KiB that CUDA has for them.
+  Regions.MaxOps = 256;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = For.isGpu();
   // GEMMs that miss the Tensor Cores are loops, which want what they read in

@@ -48,44 +48,57 @@ static Value confine(Emitter &N, Value X, const Expr &Size, SamplePadding P,
 }
 
 namespace {
+/// A whole place along one axis: whether it is in the image, and how many
+/// elements lie in front of it, or of the nearest that is.
+struct Tap {
+  Value Within, Before;
+};
+
 /// Where an image is read. Places are floats of a type of their own: the image
-/// may be of integers, or of floats too short to count its elements.
+/// may be of integers, or of floats too short to count its elements. They are
+/// [N, places…, 1], as the grid has them, so that all of it is elementwise:
+/// what is computed of places needs no memory.
 class Sampler {
 public:
-  Sampler(Emitter &N, Value X, SamplePadding P, bool AlignCorners)
-      : N(N), X(X), P(P), AlignCorners(AlignCorners),
-        Sizes(N.dims(X).drop_front(2)) {
-    // Channels last, so that one index picks all of them.
-    Ints Perm = {0};
-    for (int64_t I = 2; I < N.rank(X); ++I)
-      Perm.push_back(I);
-    Perm.push_back(1);
-    Image = N.transpose(X, Perm);
+  Sampler(Emitter &N, Value X, Type Computed, SamplePadding P,
+          bool AlignCorners)
+      : N(N), P(P), AlignCorners(AlignCorners), Sizes(N.dims(X).drop_front(2)) {
+    // One index a pixel, which picks all channels. The cast is behind the
+    // reshape, which would keep it in memory.
+    Expr Pixels(1);
+    for (const Expr &Size : Sizes)
+      Pixels = Pixels * Size;
+    Dims Flat = {N.dims(X)[0], N.dims(X)[1], Pixels};
+    Image = N.cast(N.transpose(N.reshape(X, Flat), {0, 2, 1}), Computed);
+  }
+
+  Tap tap(Value Place, size_t Axis) {
+    const Expr &Size = Sizes[Axis];
+    Value V = confine(N, Place, Size, P, AlignCorners);
+    Value Before = clampIndex(V, Size);
+    Expr Each(1);
+    for (size_t I = Axis + 1; I < Sizes.size(); ++I)
+      Each = Each * Sizes[I];
+    if (Each != Expr(1) && Before)
+      Before = N.mul(Before, N.sizeScalar(Each, N.i64()));
+    // All places are inside once they are confined.
+    return {P == SamplePadding::Zeros ? within(V, Size) : Value(), Before};
   }
 
   /// The elements at whole places; zeros outside, if that is the padding.
-  Value at(ArrayRef<Value> Places) {
-    Value Inside;
-    SmallVector<Value> Index;
-    for (auto [Place, Size] : llvm::zip(Places, Sizes)) {
-      Value V = confine(N, Place, Size, P, AlignCorners);
-      Value Within = within(V, Size);
-      if (!Within)
+  Value at(ArrayRef<Tap> Taps) {
+    Value Inside, Pixel;
+    for (const Tap &One : Taps) {
+      if (!One.Before)
         return {};
-      Inside = Inside ? N.binary<AndOp>(Inside, Within) : Within;
-      Index.push_back(last(clampIndex(V, Size)));
+      Pixel = Pixel ? N.add(Pixel, One.Before) : One.Before;
+      if (One.Within)
+        Inside = Inside ? N.binary<AndOp>(Inside, One.Within) : One.Within;
     }
-    if (llvm::is_contained(Index, Value()) || !Inside)
-      return {};
-    Value Y = N.build(GatherNdOp::getOperationName(),
-                      {Image, N.concat(Index, N.rank(Index[0]) - 1)},
+    Value Y = N.build(GatherNdOp::getOperationName(), {Image, Pixel},
                       {N.intAttr("batch_dims", 1)});
-    return P == SamplePadding::Zeros ? N.select(last(Inside), Y, N.like(0, X))
-                                     : Y;
+    return Inside ? N.select(Inside, Y, N.like(0, Y)) : Y;
   }
-
-  /// [N, places…] to [N, places…, 1]
-  Value last(Value V) { return V ? N.unsqueeze(V, {N.rank(V)}) : V; }
 
 private:
   Value within(Value V, const Expr &Size) {
@@ -99,7 +112,7 @@ private:
   }
 
   Emitter &N;
-  Value X, Image;
+  Value Image;
   SamplePadding P;
   bool AlignCorners;
   Dims Sizes;
@@ -127,35 +140,41 @@ static SmallVector<Value> cubicWeights(Emitter &N, Value F) {
 static Value interpolate(Emitter &N, Sampler &S, ArrayRef<Value> Places,
                          bool Cubic) {
   struct Axis {
-    Value Low;
+    SmallVector<Tap> Taps;
     SmallVector<Value> Weights;
   };
   SmallVector<Axis> Axes;
-  size_t Taps = 1;
-  for (Value Place : Places) {
+  size_t Count = 1;
+  int First = Cubic ? -1 : 0;
+  for (auto [I, Place] : llvm::enumerate(Places)) {
     Value Low = N.unary<FloorOp>(Place);
     Value Part = N.sub(Place, Low);
     if (!Part)
       return {};
-    SmallVector<Value> Weights = {N.sub(N.like(1, Part), Part), Part};
-    Axes.push_back({Low, Cubic ? cubicWeights(N, Part) : Weights});
-    Taps *= Axes.back().Weights.size();
+    Axis One;
+    One.Weights = Cubic
+                      ? cubicWeights(N, Part)
+                      : SmallVector<Value>{N.sub(N.like(1, Part), Part), Part};
+    for (size_t K = 0; K < One.Weights.size(); ++K)
+      One.Taps.push_back(
+          S.tap(N.addScalar(Low, First + static_cast<int>(K)), I));
+    Count *= One.Weights.size();
+    Axes.push_back(std::move(One));
   }
-  int First = Cubic ? -1 : 0;
   Value Sum;
-  for (size_t Tap = 0; Tap < Taps; ++Tap) {
+  for (size_t Number = 0; Number < Count; ++Number) {
     // The last axis is the fastest.
-    SmallVector<Value> At(Axes.size());
+    SmallVector<Tap> At(Axes.size());
     Value Weight;
-    size_t Rest = Tap;
+    size_t Rest = Number;
     for (size_t I = Axes.size(); I-- > 0;) {
       size_t K = Rest % Axes[I].Weights.size();
       Rest /= Axes[I].Weights.size();
-      At[I] = N.addScalar(Axes[I].Low, First + static_cast<int>(K));
+      At[I] = Axes[I].Taps[K];
       Value Own = Axes[I].Weights[K];
       Weight = Weight ? N.mul(Own, Weight) : Own;
     }
-    Value Part = N.mul(S.at(At), S.last(Weight));
+    Value Part = N.mul(S.at(At), Weight);
     Sum = Sum ? N.add(Sum, Part) : Part;
   }
   return Sum;
@@ -173,18 +192,14 @@ Value sampleGrid(Emitter &N, Value X, Value Grid, const Sampling &How) {
   bool Nearest = How.Mode == SampleMode::Nearest;
   SamplePadding P = How.Padding;
   bool Align = How.AlignCorners;
-  Dims Sizes(N.dims(Grid).drop_back());
   Type Stored = N.element(X), Computed = computedType(N, Stored);
   Grid = N.cast(Grid, Computed);
-  if (!Nearest)
-    X = N.cast(X, Computed);
   // Cubic taps are confined one by one, a linear place as a whole, and a whole
   // place when it is one: halves round before they are reflected, or behind.
   SmallVector<Value> Places;
   for (int64_t I = 0; I < Space; ++I) {
     Expr Size = N.dims(X)[static_cast<size_t>(I) + 2];
-    Value Place =
-        N.reshape(N.sliceAxis(Grid, Space + 1, Space - 1 - I, 1), Sizes);
+    Value Place = N.sliceAxis(Grid, Space + 1, Space - 1 - I, 1);
     Place = denormalise(N, Place, Size, Align);
     if (How.Mode == SampleMode::Linear || (Nearest && !How.RoundsFirst))
       Place = confine(N, Place, Size, P, Align);
@@ -194,8 +209,12 @@ Value sampleGrid(Emitter &N, Value X, Value Grid, const Sampling &How) {
       return {};
     Places.push_back(Place);
   }
-  Sampler S(N, X, P, Align);
-  Value Y = Nearest ? S.at(Places)
+  Sampler S(N, X, Nearest ? Stored : Computed, P, Align);
+  SmallVector<Tap> Nearby;
+  for (auto [I, Place] : llvm::enumerate(Places))
+    if (Nearest)
+      Nearby.push_back(S.tap(Place, I));
+  Value Y = Nearest ? S.at(Nearby)
                     : interpolate(N, S, Places, How.Mode == SampleMode::Cubic);
   Ints Back = {0, Space + 1};
   for (int64_t I = 1; I <= Space; ++I)

@@ -193,8 +193,9 @@ void RegionFormer::place(Operation *Op) {
   }
 }
 
-/// Whether `Op` swaps the last two dims of a product's operand, in 16 bits: the
-/// copies that bring it to tensor cores take it as it lies in memory.
+/// Whether `Op` swaps the last two dims of a product's operand, or is the order
+/// of one with one batch dim whose lines stay among the last two: the copies
+/// that bring it to tensor cores take it as it lies in memory.
 bool RegionFormer::isTransposedByCopies(Operation *Op, Operation *User) const {
   auto Transpose = dyn_cast<TransposeOp>(Op);
   if (!Transpose || !isa<MatmulOp>(User) || !Rule.Transposed)
@@ -203,6 +204,9 @@ bool RegionFormer::isTransposedByCopies(Operation *Op, Operation *User) const {
   ArrayRef<int64_t> Perm = Transpose.getPerm();
   if (Element.getIntOrFloatBitWidth() > Rule.Transposed || Perm.size() < 2)
     return false;
+  // Of parts of K (split-reductions).
+  if (Perm == ArrayRef<int64_t>{1, 0, 2} || Perm == ArrayRef<int64_t>{1, 2, 0})
+    return true;
   auto Swapped = llvm::to_vector(llvm::seq<int64_t>(0, Perm.size()));
   std::swap(Swapped[Perm.size() - 1], Swapped[Perm.size() - 2]);
   return Perm == ArrayRef<int64_t>(Swapped);

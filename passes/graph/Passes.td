@@ -421,14 +421,22 @@ def DecomposeSort : Pass<"decompose-sort", "::mlir::ModuleOp"> {
 }
 
 def SplitReductions : Pass<"split-reductions", "::mlir::ModuleOp"> {
-  let summary = "Reductions with few results, argmax and running sums become as many parts as fill a GPU";
+  let summary = "Reductions with few results, GEMMs of few tiles, argmax, running sums and large windows become as many parts as fill a GPU";
   let description = [{
     A reduction of long rows or tall columns with few results is a window for
     each part, then a reduction of the parts. An argmax is the greatest element,
-    then the least index that has it. A cumsum is that of blocks of 32 elements,
-    to each of which the sum of all blocks before is added. Each of these is
-    split again where it is long. For GPUs: the host walks rows in order.
+    then the least index that has it. A long cumsum is that of blocks, to each
+    of which the sum of all blocks before is added. Each of these is split again
+    where it is long. A large window that slides over several axes is one window
+    an axis. A GEMM with a long K and few tiles is a batch of GEMMs over parts of
+    K, whose results are added up, where the cost models of all `targets` say
+    that it gains. For GPUs: the host walks rows in order.
   }];
+  let options = [
+    ListOption<"Targets", "targets", "std::string", "Targets as --arch names them, whose GEMMs are split; none: no GEMM is">,
+    Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
+    Option<"Tf32", "tf32", "bool", "false", "Tensor Cores may round factors of f32 to tf32">
+  ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 

@@ -17,9 +17,15 @@
 ///        %i = graph.reduce min, %c axes [1]
 ///
 ///   %y = graph.cumsum %x axis 0 : <[n], f32>
-///     →  %s = graph.window sum, %x window [32] stride [32] …
+///     →  %s = graph.window sum, %x window [4096] stride [4096] …
 ///        %c = graph.cumsum %s axis 0 exclusive
-///        %y = graph.cumsum %x axis 0 block 32 + %c[iota / 32]
+///        %y = graph.cumsum %x axis 0 block 4096 + %c[iota / 4096]
+///
+///   %y = graph.window max, %x window [1, 13, 13, 1] …
+///     →  %w = graph.window max, %x window [1, 1, 13, 1] …
+///        %y = graph.window max, %w window [1, 13, 1, 1] …
+///
+/// GEMMs with a long K: SplitGemm.h.
 ///
 /// A GPU has a block of threads for each result of a reduction: where there are
 /// few results, most of the chip has nothing to do. Every order of additions is
@@ -30,6 +36,7 @@
 #include "dialects/graph/Graph.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RowSpace.h"
+#include "passes/graph/SplitGemm.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -56,11 +63,14 @@ constexpr int64_t LongRow = 16384, LongColumn = 2048;
 constexpr int64_t LongestRow = 131072;
 /// Shorter rows have a thread each, which finds the greatest in one walk.
 constexpr int64_t ShortArgRow = 64;
-/// Elements of a block of running sums: each is the sum of all before it in
-/// its block, so a thread reads half as many.
-constexpr int64_t ScanBlock = 32;
-/// Axes of at most this size are one block.
-constexpr int64_t ShortScan = 64;
+/// Elements of a block of running sums, at least: along lines a block of
+/// threads has one, across lines each thread has a column of one.
+constexpr int64_t LeastScanLine = 4096, LeastScanColumn = 256;
+/// Threads that hide the latency of memory on the largest chips.
+constexpr int64_t ManyThreads = 1 << 17;
+/// Windows of at most so many taps are one kernel, which reads each pixel once
+/// for all of a tile: a second one would move the image again.
+constexpr int64_t MostTaps = 49;
 
 /// The size, or the greatest that it may have.
 int64_t mostOf(const Expr &E, const shape::Facts &Facts) {
@@ -108,7 +118,12 @@ public:
   SmallVector<int64_t> windowsOfPieces(ReduceOp Op, const RowSpace &Rows) const;
   Value inTwoLevels(ReduceOp Op, ArrayRef<int64_t> Windows);
   Value inTwoReductions(ArgReduceOp Op);
-  Value inBlocks(CumSumOp Op);
+  /// Elements of a block of running sums; none where one kernel will do.
+  std::optional<int64_t> scanBlockOf(CumSumOp Op) const;
+  Value inBlocks(CumSumOp Op, int64_t ScanBlock);
+  /// A window of one axis, then the same of the others; null where it has one
+  /// axis, few taps, or its windows do not overlap along all of them.
+  Value byAxes(WindowOp Op);
 
 private:
   Value scalar(Attribute V, Type Ty) {
@@ -285,18 +300,44 @@ Value Splitter::inTwoReductions(ArgReduceOp Op) {
   return narrowed(Found, B.getI64Type());
 }
 
-Value Splitter::inBlocks(CumSumOp Op) {
+std::optional<int64_t> Splitter::scanBlockOf(CumSumOp Op) const {
+  SymbolicTensorType Ty = typeOf(Op.getX());
   int64_t Axis = Op.getAxis();
-  Type Element = typeOf(Op.getX()).getElementType();
-  Value X = widened(Op.getX());
+  bool AlongLine = Axis + 1 == Ty.getRank();
+  Expr Others(1);
+  for (auto [I, Size] : llvm::enumerate(Ty.getDims()))
+    if (int64_t(I) != Axis)
+      Others = Others * Size;
+  const Expr &Size = Ty.getDims()[Axis];
+  int64_t Lines = std::max<int64_t>(mostOf(Others, Facts), 1),
+          Least = AlongLine ? LeastScanLine : LeastScanColumn,
+          Enough = AlongLine ? FewBlocks : ManyThreads / 2;
+  if (Op.getBlock() || Lines >= Enough || mostOf(Size, Facts) < 2 * Least)
+    return std::nullopt;
+  std::optional<int64_t> Known = saidSize(Size, Facts);
+  if (!Known)
+    return Least;
+  int64_t Blocks = std::max<int64_t>(1, (AlongLine ? ManyBlocks : ManyThreads) /
+                                            Lines),
+          Part = std::max(Least, *Known / Blocks);
+  constexpr int64_t Vector = 8;
+  return partOf(*Known, llvm::alignTo(Part, Vector), Vector);
+}
+
+Value Splitter::inBlocks(CumSumOp Op, int64_t ScanBlock) {
+  int64_t Axis = Op.getAxis();
+  Value X = Op.getX();
+  Type Element = typeOf(X).getElementType();
   SmallVector<int64_t> Windows(typeOf(X).getRank(), 1);
   Windows[Axis] = ScanBlock;
-  Value Sums = windows(ReduceKind::sum, X, Windows);
+  Value Sums = windows(ReduceKind::sum, widened(X), Windows);
   Value Before = CumSumOp::create(B, Loc, Sums, Axis, /*exclusive=*/true,
                                   Op.getReverse(), /*block=*/nullptr);
   Value Inside =
       CumSumOp::create(B, Loc, X, Axis, Op.getExclusive(), Op.getReverse(),
                        B.getI64IntegerAttr(ScanBlock));
+  // In the kernel these are f32 already.
+  Inside = widened(Inside);
   Type I64 = B.getI64Type();
   Expr Size = typeOf(X).getDims()[Axis];
   auto Line = SymbolicTensorType::get({Size}, I64);
@@ -307,8 +348,48 @@ Value Splitter::inBlocks(CumSumOp Op) {
   return narrowed(AddOp::create(B, Loc, Inside, Spread), Element);
 }
 
+/// A combination of combinations along each axis is that of all, in another
+/// order. What is outside the tensor is left out of either.
+Value Splitter::byAxes(WindowOp Op) {
+  ArrayRef<int64_t> Window = Op.getWindow(), Stride = Op.getStride();
+  int64_t Taps = 1, Wide = 0, First = -1;
+  for (auto [I, Size] : llvm::enumerate(Window)) {
+    Taps *= Size;
+    if (Size == 1 && Stride[I] == 1)
+      continue;
+    // Side by side, or a single one: each element is read once as it is.
+    if (Stride[I] >= Size || typeOf(Op.getY()).getDims()[I] == Expr(1))
+      return {};
+    ++Wide;
+    // What leaves the fewest elements; of equals the last, whose taps are
+    // neighbours.
+    if (First < 0 || Stride[I] >= Stride[First])
+      First = int64_t(I);
+  }
+  if (Wide < 2 || Taps <= MostTaps)
+    return {};
+  auto Along = [&](Value X, bool OfFirst) -> Value {
+    auto Part = [&](ArrayRef<int64_t> All, int64_t None) {
+      return llvm::map_to_vector(llvm::enumerate(All), [&](auto One) {
+        return (int64_t(One.index()) == First) == OfFirst ? One.value() : None;
+      });
+    };
+    return WindowOp::create(B, Loc, Op.getKind(), X, Part(Window, 1),
+                            Part(Stride, 1), Part(Op.getDilation(), 1),
+                            Part(Op.getLow(), 0), Part(Op.getHigh(), 0));
+  };
+  // What the first kernel stores of 16 bits would be rounded.
+  bool Rounds =
+      Op.getKind() == ReduceKind::sum || Op.getKind() == ReduceKind::prod;
+  Value Y = Along(Op.getX(), true);
+  return narrowed(Along(Rounds ? widened(Y) : Y, false),
+                  typeOf(Op.getX()).getElementType());
+}
+
 struct SplitReductionsPass
     : graph::impl::SplitReductionsBase<SplitReductionsPass> {
+  using SplitReductionsBase::SplitReductionsBase;
+
   struct Work {
     Operation *Op;
     unsigned Level = 0;   ///< of splits that it came from
@@ -316,7 +397,8 @@ struct SplitReductionsPass
   };
 
   /// What replaces an op; null where it stays as it is.
-  static Value split(const Work &W, const shape::Facts &Facts) {
+  static Value split(const Work &W, const shape::Facts &Facts,
+                     const GemmTargets &Gemms) {
     Splitter S(W.Op, Facts);
     if (auto Reduce = dyn_cast<ReduceOp>(W.Op)) {
       // Parts of an unknown number are few enough.
@@ -327,25 +409,38 @@ struct SplitReductionsPass
       if (llvm::any_of(Windows, [](int64_t Size) { return Size > 1; }))
         return S.inTwoLevels(Reduce, Windows);
     }
+    if (auto Gemm = dyn_cast<MatmulOp>(W.Op))
+      return splitGemm(Gemm, Facts, Gemms);
+    if (auto Window = dyn_cast<WindowOp>(W.Op))
+      return S.byAxes(Window);
     if (auto Arg = dyn_cast<ArgReduceOp>(W.Op))
       if (mostOf(typeOf(Arg.getX()).getDims()[Arg.getAxis()], Facts) >
           ShortArgRow)
         return S.inTwoReductions(Arg);
     if (auto Sum = dyn_cast<CumSumOp>(W.Op)) {
-      constexpr unsigned MostUnknown = 3; // levels: blocks of 32768 elements
+      // Sums of blocks of an unknown number are few enough.
       const Expr &Size = typeOf(Sum.getX()).getDims()[Sum.getAxis()];
-      if (!Sum.getBlock() && mostOf(Size, Facts) > ShortScan &&
-          (W.Level < MostUnknown || saidSize(Size, Facts)))
-        return S.inBlocks(Sum);
+      if (W.Level == 0 || saidSize(Size, Facts))
+        if (std::optional<int64_t> Block = S.scanBlockOf(Sum))
+          return S.inBlocks(Sum, *Block);
     }
     return {};
   }
 
   void runOnOperation() override {
     shape::Facts Facts = symbolFacts(getOperation());
+    GemmTargets Gemms{{}, Narrow, Tf32};
+    for (const std::string &Name : Targets) {
+      target::Lookup Found = target::lookup(Name);
+      if (!Found) {
+        getOperation().emitError(Found.Error);
+        return signalPassFailure();
+      }
+      llvm::append_range(Gemms.Targets, Found.Targets);
+    }
     SmallVector<Work> Todo;
     getOperation().walk([&](Operation *Op) {
-      if (isa<ReduceOp, ArgReduceOp, CumSumOp>(Op) &&
+      if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp>(Op) &&
           !Op->getParentOfType<RegionOp>())
         Todo.push_back({Op});
     });
@@ -354,14 +449,16 @@ struct SplitReductionsPass
     while (!Todo.empty()) {
       Work W = Todo.pop_back_val();
       Operation *Before = W.Op->getPrevNode();
-      Value New = split(W, Facts);
+      Value New = split(W, Facts, Gemms);
       if (!New)
         continue;
       bool IsOfArg = isa<ArgReduceOp>(W.Op);
       for (Operation *At = Before ? Before->getNextNode()
                                   : &W.Op->getBlock()->front();
            At != W.Op; At = At->getNextNode())
-        if (isa<ReduceOp, CumSumOp>(At))
+        // Windows of three axes are two of two and one.
+        if (isa<ReduceOp, CumSumOp>(At) ||
+            (isa<WindowOp>(At) && isa<WindowOp>(W.Op)))
           Todo.push_back({At, W.Level + 1, IsOfArg});
       W.Op->getResult(0).replaceAllUsesWith(New);
       W.Op->erase();

@@ -68,6 +68,18 @@ def expect(problems, what, got, want, bound):
         problems.append(f"{what} is {got:.5f}, should be {want:.5f} within {bound:.5f}")
 
 
+def philox(count, seed):
+    """The first of the two words of each element (Philox 2x32-10)."""
+    low = np.uint64(0xFFFFFFFF)
+    place = np.arange(count, dtype=np.uint64)
+    a, c, key = place & low, place >> np.uint64(32), int(np.float32(seed).view(np.uint32))
+    for _ in range(10):
+        product = a * np.uint64(0xD256D193)
+        a, c = (product >> np.uint64(32)) ^ np.uint64(key) ^ c, product & low
+        key = (key + 0x9E3779B9) & 0xFFFFFFFF
+    return a
+
+
 def check_moments(problems, name, x, mean, variance, kurtosis):
     """The fourth moment over the squared variance bounds the variance's own error."""
     x = x.astype(np.float64).ravel()
@@ -92,6 +104,10 @@ def check(drawn):
     for row, shares in zip(drawn["classes"], (SHARES, SHARES[::-1])):
         for label, share in enumerate(shares):
             expect(problems, f"class {label}", np.mean(row == label), share, 5 * np.sqrt(share * (1 - share) / COUNT))
+    # Bit for bit: numbers stay what they are from release to release.
+    words = philox(COUNT, 1.0).reshape(SIZES)
+    if not np.array_equal(drawn["uniform"], (words >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)):
+        problems.append("uniform: these are not the numbers of Philox 2x32-10")
     if not np.array_equal(drawn["uniform"], drawn["again"]) or np.array_equal(drawn["uniform"], drawn["other"]):
         problems.append("a seed does not fix what is drawn")
     for first, second in (("uniform", "other"), ("uniform", "unseeded")):

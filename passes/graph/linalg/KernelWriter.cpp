@@ -316,6 +316,26 @@ AffineMap graph::leadingDims(unsigned Loops, unsigned Count,
   return AffineMap::get(Loops, 0, Dims, Context);
 }
 
+Value KernelWriter::surrounded(Value X, SymbolicTensorType &Ty,
+                               ArrayRef<int64_t> Low, ArrayRef<int64_t> High,
+                               TypedAttr Outside) {
+  SmallVector<Expr> Dims(Ty.getDims());
+  SmallVector<Value> Sizes;
+  for (auto [Dim, OfLow, OfHigh] : llvm::zip_equal(Dims, Low, High)) {
+    if (OfLow == 0 && OfHigh == 0)
+      continue;
+    if (!Dim.isConstant())
+      Sizes.push_back(size(Dim));
+    Dim = Dim + OfLow + OfHigh;
+    deriveSize(Dim, OfLow + OfHigh);
+  }
+  if (Ty.getDims() == ArrayRef<Expr>(Dims))
+    return X;
+  Ty = Ty.withDims(Dims);
+  return kernel::PadOp::create(B, CurrentLoc, X, Sizes, empty(Ty), Low, High,
+                               Outside);
+}
+
 Value KernelWriter::empty(SymbolicTensorType Ty) {
   SmallVector<OpFoldResult> Sizes;
   for (const Expr &E : Ty.getDims())

@@ -88,6 +88,11 @@ public:
                      mlir::ValueRange Operands,
                      llvm::ArrayRef<mlir::AffineMap> Maps, mlir::Value Initial,
                      Body Combine);
+  /// `X` of type `Ty` with elements `Outside` in front of each dim and behind
+  /// it; `Ty` becomes the type of that. `X` where there are none.
+  mlir::Value surrounded(mlir::Value X, SymbolicTensorType &Ty,
+                         llvm::ArrayRef<int64_t> Low,
+                         llvm::ArrayRef<int64_t> High, mlir::TypedAttr Outside);
   /// A tensor of the sizes of `Ty`, to be written.
   mlir::Value empty(SymbolicTensorType Ty);
   /// The same, every element `Scalar`.

@@ -80,32 +80,20 @@ static Value padded(ConvOp Op, KernelWriter &W) {
   Value X = factor(W, W.tensor(Op.getX()), typeOf(Op.getX()));
   SymbolicTensorType Ty =
       typeOf(Op.getX()).withElementType(typeOf(Op.getY()).getElementType());
-  SmallVector<Expr> Dims(Ty.getDims());
   SmallVector<int64_t> Low(Ty.getRank()), High(Ty.getRank());
-  SmallVector<Value> Sizes;
-  bool IsPadded = false, IsEmpty = false;
+  bool IsEmpty = false;
   for (auto [I, OfLow, OfHigh] : llvm::enumerate(Op.getLow(), Op.getHigh())) {
-    if (OfLow == 0 && OfHigh == 0)
-      continue;
-    IsPadded = true;
-    Expr &Dim = Dims[I + 1];
-    IsEmpty |= Dim == Expr(0);
-    if (!Dim.isConstant())
-      Sizes.push_back(W.size(Dim));
-    Dim = Dim + OfLow + OfHigh;
-    W.deriveSize(Dim, OfLow + OfHigh);
     Low[I + 1] = OfLow;
     High[I + 1] = OfHigh;
+    IsEmpty |= (OfLow || OfHigh) && Ty.getDims()[I + 1] == Expr(0);
   }
-  if (!IsPadded)
+  TypedAttr Outside =
+      W.builder().getZeroAttr(W.computeType(Ty.getElementType()));
+  X = W.surrounded(X, Ty, Low, High, Outside);
+  if (!IsEmpty)
     return X;
-  SymbolicTensorType To = Ty.withDims(Dims);
-  if (IsEmpty)
-    return zeros(W, To);
-  OpBuilder &B = W.builder();
-  TypedAttr Outside = B.getZeroAttr(W.computeType(Ty.getElementType()));
-  return kernel::PadOp::create(B, W.loc(), X, Sizes, W.empty(To), Low, High,
-                               Outside);
+  X.getDefiningOp()->erase();
+  return zeros(W, Ty);
 }
 
 static Value lowerConv(ConvOp Op, KernelWriter &W) {

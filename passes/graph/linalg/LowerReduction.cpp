@@ -212,6 +212,34 @@ static Value lowerCumSum(CumSumOp Op, KernelWriter &W) {
       });
 }
 
+/// Of floats, what leaves all others as they are.
+static FloatAttr neutralNumber(ReduceKind Kind, Type Compute) {
+  auto Float = cast<FloatType>(Compute);
+  if (Kind == ReduceKind::sum || Kind == ReduceKind::prod)
+    return FloatAttr::get(Float, Kind == ReduceKind::prod ? 1.0 : 0.0);
+  return FloatAttr::get(Float, APFloat::getInf(Float.getFloatSemantics(),
+                                               Kind == ReduceKind::max));
+}
+
+/// Whether the window slides over an image of floats with channels last, and
+/// beyond its borders: builders know what is around an image (kernel.pad). An
+/// image without pixels has no border.
+static bool slidesOverBorder(WindowOp Op) {
+  constexpr int64_t MostSpatial = 3;
+  SymbolicTensorType Ty = typeOf(Op.getX());
+  auto IsAround = [](int64_t Padding) { return Padding >= 0; };
+  auto IsWhole = [&](int64_t Dim) {
+    return Op.getWindow()[Dim] == 1 && Op.getStride()[Dim] == 1 &&
+           Op.getLow()[Dim] == 0 && Op.getHigh()[Dim] == 0;
+  };
+  return isFloat(Ty.getElementType()) && Ty.getRank() >= 3 &&
+         Ty.getRank() <= MostSpatial + 2 && IsWhole(0) &&
+         IsWhole(Ty.getRank() - 1) && !Op.isPartition() &&
+         llvm::all_of(Op.getLow(), IsAround) &&
+         llvm::all_of(Op.getHigh(), IsAround) &&
+         !llvm::is_contained(Ty.getDims(), shape::Expr(0));
+}
+
 static Value lowerWindow(WindowOp Op, KernelWriter &W) {
   SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
   unsigned Rank = To.getRank();
@@ -225,15 +253,24 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
       LoopOf[I] = Rank + Reduced.size();
       Reduced.push_back(W.index(Op.getWindow()[I]));
     }
-  // Nothing is outside: what is read can be seen in the map.
+  // Nothing is outside, or it is around the tensor: what is read can be seen in
+  // the map.
   auto IsInside = [](int64_t Padding) { return Padding <= 0; };
-  if (llvm::all_of(Op.getLow(), IsInside) &&
-      llvm::all_of(Op.getHigh(), IsInside)) {
+  bool IsSurrounded = slidesOverBorder(Op);
+  if (IsSurrounded) {
+    SymbolicTensorType Ty = From;
+    X = W.surrounded(
+        X, Ty, Op.getLow(), Op.getHigh(),
+        neutralNumber(Op.getKind(), W.computeType(From.getElementType())));
+  }
+  if (IsSurrounded || (llvm::all_of(Op.getLow(), IsInside) &&
+                       llvm::all_of(Op.getHigh(), IsInside))) {
     MLIRContext *Context = Op.getContext();
     SmallVector<AffineExpr> Index;
     for (unsigned I = 0; I < Rank; ++I) {
-      AffineExpr Place =
-          getAffineDimExpr(I, Context) * Op.getStride()[I] - Op.getLow()[I];
+      AffineExpr Place = getAffineDimExpr(I, Context) * Op.getStride()[I];
+      if (!IsSurrounded)
+        Place = Place - Op.getLow()[I];
       if (LoopOf[I])
         Place =
             Place + getAffineDimExpr(LoopOf[I], Context) * Op.getDilation()[I];

@@ -10,6 +10,7 @@
 #include "passes/kernels/form/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
@@ -154,7 +155,38 @@ static unsigned lastMovingLoop(linalg::LinalgOp Op) {
   return Found;
 }
 
-std::optional<Reduction> Reduction::read(FusedKernel &Form) {
+/// The loop of each dim of an output of so many elements; none where it has
+/// other dims than loops.
+static std::optional<SmallVector<int>>
+loopsOfOutput(ArrayRef<OpFoldResult> Sizes, ArrayRef<OpFoldResult> Loops) {
+  auto IsOne = [](OpFoldResult Size) { return constantOf(Size) == 1; };
+  SmallVector<int> Found;
+  size_t Next = 0;
+  for (OpFoldResult Size : Sizes) {
+    while (Next < Loops.size() && IsOne(Loops[Next]) && !IsOne(Size))
+      ++Next;
+    bool IsSame =
+        Next < Loops.size() &&
+        (Size == Loops[Next] ||
+         (constantOf(Size) && constantOf(Size) == constantOf(Loops[Next])));
+    if (!IsSame && !IsOne(Size))
+      return std::nullopt;
+    Found.push_back(IsSame ? int(Next++) : -1);
+  }
+  if (!llvm::all_of(Loops.drop_front(Next), IsOne))
+    return std::nullopt;
+  return Found;
+}
+
+SmallVector<Value> Reduction::placeIn(GpuWriter &W, size_t Number,
+                                      ValueRange At) const {
+  SmallVector<Value> Place;
+  for (int Loop : LoopsOfOutputs[Number])
+    Place.push_back(Loop < 0 ? W.index(0) : At[Loop]);
+  return Place;
+}
+
+std::optional<Reduction> Reduction::read(FusedKernel &Form, bool OrOnes) {
   if (!Form.Root || Form.SeveralRoots)
     return std::nullopt;
   Reduction R{Form, Form.Root, {}, {}, {}, {}, {}};
@@ -167,13 +199,13 @@ std::optional<Reduction> Reduction::read(FusedKernel &Form) {
     (IsReduced ? R.ReducedSizes : R.ParallelSizes).push_back(Size);
   }
   for (const KernelOutput &Out : Form.Outputs) {
-    SmallVector<OpFoldResult> Sizes = outputSizes(Out);
-    if (Sizes.size() != R.ParallelSizes.size())
+    std::optional<SmallVector<int>> Loops =
+        loopsOfOutput(outputSizes(Out), R.ParallelSizes);
+    if (!Loops ||
+        (!OrOnes &&
+         !llvm::equal(*Loops, llvm::seq<int>(0, int(R.Parallel.size())))))
       return std::nullopt;
-    for (auto [Mine, Theirs] : llvm::zip_equal(Sizes, R.ParallelSizes))
-      if (Mine != Theirs &&
-          (!constantOf(Mine) || constantOf(Mine) != constantOf(Theirs)))
-        return std::nullopt;
+    R.LoopsOfOutputs.push_back(std::move(*Loops));
   }
   for (unsigned I = 0; I < R.Op->getNumResults(); ++I)
     R.Combiners.push_back(combinerOf(R.Op, I));
@@ -267,18 +299,26 @@ LogicalResult storeOutputs(GpuWriter &W, const Reduction &R, ValueRange At,
         return Results[Lane][cast<OpResult>(Tensor).getResultNumber()];
       });
   LogicalResult Result = success();
-  for (const KernelOutput &Out : R.Form.Outputs) {
+  for (auto [Number, Out] : llvm::enumerate(R.Form.Outputs)) {
     SmallVector<Value> Elements;
+    SmallVector<SmallVector<Value>> Places;
     for (Lane = 0; Lane < Lanes && succeeded(Result); ++Lane) {
       if (!Indices.empty())
         Indices.back() = Loads.at(Lane);
-      Elements.push_back(W.Emitter.element(W.B, Out.Tensor, Indices));
+      Places.push_back(R.placeIn(W, Number, Indices));
+      Elements.push_back(W.Emitter.element(W.B, Out.Tensor, Places.back()));
       if (!Elements.back())
         Result = failure();
     }
     if (failed(Result))
       break;
-    storeLanes(W, Elements, Out.Memref, At);
+    // Lanes are neighbours where the last dim is the last loop's.
+    ArrayRef<int> Loops = R.LoopsOfOutputs[Number];
+    if (Lanes == 1 || Loops.back() == int(At.size()) - 1)
+      storeLanes(W, Elements, Out.Memref, R.placeIn(W, Number, At));
+    else
+      for (auto [V, Place] : llvm::zip_equal(Elements, Places))
+        memref::StoreOp::create(W.B, W.Loc, V, Out.Memref, Place);
   }
   W.Emitter.setElementHook({});
   if (!Indices.empty())

@@ -18,7 +18,8 @@
 
 namespace kpc::kernels {
 
-/// A root generic whose outputs all have the shape of its parallel loops.
+/// A root generic whose outputs all have the shape of its parallel loops; for
+/// those that ask, with dims of one element between and behind them.
 struct Reduction {
   FusedKernel &Form;
   mlir::linalg::LinalgOp Op;
@@ -33,8 +34,15 @@ struct Reduction {
   /// together: the channels of groups.
   unsigned ColumnLoops = 1;
 
+  /// For each output, the parallel loop of each of its dims; -1: it has one
+  /// element.
+  llvm::SmallVector<llvm::SmallVector<int>> LoopsOfOutputs = {};
+
   /// None where the kernel has another shape.
-  static std::optional<Reduction> read(FusedKernel &Form);
+  static std::optional<Reduction> read(FusedKernel &Form, bool OrOnes = false);
+  /// Indices of output `Number` at those of the parallel loops.
+  llvm::SmallVector<mlir::Value> placeIn(GpuWriter &W, size_t Number,
+                                         mlir::ValueRange At) const;
 
   bool isCombinable() const {
     return llvm::all_of(Combiners, [](mlir::Operation *Op) { return Op; });

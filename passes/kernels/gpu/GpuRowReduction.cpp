@@ -164,7 +164,7 @@ static LogicalResult emitRowReduction(Reduction &R, const shape::Expr &Rows,
 }
 
 FamilyAnswer queryGpuRowReduction(FusedKernel &Form, const target::Target &T) {
-  std::optional<Reduction> Read = Reduction::read(Form);
+  std::optional<Reduction> Read = Reduction::read(Form, /*OrOnes=*/true);
   if (!Read || !Read->isCombinable() || !Read->isInnermostReduced() ||
       Read->Innermost != Read->Reduced.back())
     return FamilyAnswer::refuse(RefusalKind::Form,

@@ -157,7 +157,7 @@ static LogicalResult emitWindow(Reduction &R, unsigned Lanes) {
 }
 
 FamilyAnswer queryGpuWindow(FusedKernel &Form, const target::Target &T) {
-  std::optional<Reduction> Read = Reduction::read(Form);
+  std::optional<Reduction> Read = Reduction::read(Form, /*OrOnes=*/true);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form,
                                 "outputs are not of the shape of one "

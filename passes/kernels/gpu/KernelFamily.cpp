@@ -17,6 +17,7 @@ namespace kpc::kernels {
 ArrayRef<KernelFamily> gpuFamilies() {
   static const KernelFamily Families[] = {
       {"sort", FamilyClass::Sort, queryGpuSortRuns},
+      {"scan", FamilyClass::Scan, queryGpuScan},
       {"attention of few queries", FamilyClass::Attention,
        queryAttentionDecode},
       {"attention (wgmma)", FamilyClass::Attention, queryAttentionHopper},

@@ -154,6 +154,7 @@ using FamilyQuery = FamilyAnswer(FusedKernel &Form, const target::Target &T);
 /// at best and 10 % slower at worst.
 enum class FamilyClass {
   Sort,
+  Scan,
   Attention,
   Transpose,
   FewRowGemm,
@@ -174,12 +175,12 @@ struct KernelFamily {
 /// takes. The last one takes every kernel whose sizes have expressions.
 llvm::ArrayRef<KernelFamily> gpuFamilies();
 
-FamilyQuery queryGpuSortRuns, queryAttentionDecode, queryAttentionHopper,
-    queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv, queryGemmHopper,
-    queryGemmBlackwell, queryConvHopper, queryConvMmaSync, queryGemmMmaSync,
-    queryGemmMmaScaled, queryGpuContraction, queryGpuRows, queryGpuColumns,
-    queryGpuRowReduction, queryGpuColumnReduction, queryGpuWindowTile,
-    queryGpuWindow, queryGpuMap;
+FamilyQuery queryGpuSortRuns, queryGpuScan, queryAttentionDecode,
+    queryAttentionHopper, queryAttentionMmaSync, queryGpuTranspose,
+    queryGpuGemv, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
+    queryConvMmaSync, queryGemmMmaSync, queryGemmMmaScaled, queryGpuContraction,
+    queryGpuRows, queryGpuColumns, queryGpuRowReduction,
+    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {

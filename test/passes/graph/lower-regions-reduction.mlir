@@ -90,8 +90,12 @@ func.func @main(%x0: !f32_n_8_4, %x1: !i32_n_8_4, %flat: !f32_4096) {
     %y = graph.cumsum %a axis 1 exclusive reverse : !f32_n_8_4
     graph.yield %y : !f32_n_8_4
   }
+  // What a window finds beside an image is around it.
   // CHECK-LABEL: func.func @window_max(
+  // CHECK: kernel.pad {{.*}} low [0, 1, 0] high [0, 1, 0] outside 0xFF800000 : f32
   // CHECK: arith.constant 0xFF800000
+  // CHECK: linalg.generic
+  // CHECK-NOT: scf.if
   // CHECK: arith.maximumf
   %9 = graph.region "window_max" (%x0) : (!f32_n_8_4) -> !f32_n_4_4 {
   ^bb0(%a: !f32_n_8_4):

@@ -139,15 +139,35 @@ module attributes {graph.symbols = {s = {min = 1, optimum = 128}, v = {min = 1, 
     return %y : !graph.tensor<[1, 32], f32>
   }
 
+  // Three kernels: sums of blocks, what is in front of each, and the blocks.
   // CHECK-LABEL: func.func @cumsum
-  // CHECK: %[[S:.*]] = graph.window sum, %arg0 window [1, 32] stride [1, 32] dilation [1, 1] low [0, 0] high [0, 31] : <[4, 2047], f32>
-  // CHECK: %[[B:.*]] = graph.cumsum %[[S]] axis 1 exclusive reverse : <[4, 64], f32>
-  // CHECK: %[[I:.*]] = graph.cumsum %arg0 axis 1 reverse block 32
+  // CHECK: %[[S:.*]] = graph.window sum, %arg0 window [1, 4096] stride [1, 4096] dilation [1, 1] low [0, 0] high [0, 4095] : <[4, 40009], f32>
+  // CHECK: %[[B:.*]] = graph.cumsum %[[S]] axis 1 exclusive reverse : <[4, 10], f32>
+  // CHECK: %[[I:.*]] = graph.cumsum %arg0 axis 1 reverse block 4096
   // CHECK: %[[G:.*]] = graph.gather %[[B]]
   // CHECK: graph.add %[[I]], %[[G]]
-  func.func @cumsum(%x: !graph.tensor<[4, 2047], f32>) -> !graph.tensor<[4, 2047], f32> {
-    %y = graph.cumsum %x axis 1 reverse : !graph.tensor<[4, 2047], f32>
-    return %y : !graph.tensor<[4, 2047], f32>
+  func.func @cumsum(%x: !graph.tensor<[4, 40009], f32>) -> !graph.tensor<[4, 40009], f32> {
+    %y = graph.cumsum %x axis 1 reverse : !graph.tensor<[4, 40009], f32>
+    return %y : !graph.tensor<[4, 40009], f32>
+  }
+
+  // Blocks of columns are as many as make threads for the chip. 16 bits are read as they are.
+  // CHECK-LABEL: func.func @cumsum_of_columns
+  // CHECK: %[[W:.*]] = graph.cast %arg0 to f32
+  // CHECK: graph.window sum, %[[W]] window [512, 1]
+  // CHECK: graph.cumsum %{{.*}} axis 0 exclusive : <[16, 8192], f32>
+  // CHECK: %[[I:.*]] = graph.cumsum %arg0 axis 0 block 512 : <[8192, 8192], f16>
+  // CHECK: graph.cast %[[I]] to f32
+  func.func @cumsum_of_columns(%x: !graph.tensor<[8192, 8192], f16>) -> !graph.tensor<[8192, 8192], f16> {
+    %y = graph.cumsum %x axis 0 : !graph.tensor<[8192, 8192], f16>
+    return %y : !graph.tensor<[8192, 8192], f16>
+  }
+
+  // CHECK-LABEL: func.func @cumsum_of_many
+  // CHECK-NEXT: graph.cumsum %arg0 axis 1 : <[4096, 65536], f32>
+  func.func @cumsum_of_many(%x: !graph.tensor<[4096, 65536], f32>) -> !graph.tensor<[4096, 65536], f32> {
+    %y = graph.cumsum %x axis 1 : !graph.tensor<[4096, 65536], f32>
+    return %y : !graph.tensor<[4096, 65536], f32>
   }
 
   // CHECK-LABEL: func.func @short_cumsum
@@ -155,5 +175,39 @@ module attributes {graph.symbols = {s = {min = 1, optimum = 128}, v = {min = 1, 
   func.func @short_cumsum(%x: !graph.tensor<[512, v], f16>) -> !graph.tensor<[512, v], f16> {
     %y = graph.cumsum %x axis 1 : !graph.tensor<[512, v], f16>
     return %y : !graph.tensor<[512, v], f16>
+  }
+
+  // Of a large window that slides, the axis with the greatest stride comes first, else the last.
+  // CHECK-LABEL: func.func @pool
+  // CHECK-NEXT: %[[W:.*]] = graph.window max, %arg0 window [1, 1, 13, 1] stride [1, 1, 1, 1] dilation [1, 1, 1, 1] low [0, 0, 6, 0] high [0, 0, 6, 0]
+  // CHECK-NEXT: %[[H:.*]] = graph.window max, %[[W]] window [1, 13, 1, 1] stride [1, 1, 1, 1] dilation [1, 1, 1, 1] low [0, 6, 0, 0] high [0, 6, 0, 0]
+  // CHECK-NEXT: return %[[H]]
+  func.func @pool(%x: !graph.tensor<[n, 20, 20, 64], f16>) -> !graph.tensor<[n, 20, 20, 64], f16> {
+    %y = graph.window max, %x window [1, 13, 13, 1] stride [1, 1, 1, 1] dilation [1, 1, 1, 1] low [0, 6, 6, 0] high [0, 6, 6, 0] : !graph.tensor<[n, 20, 20, 64], f16>
+    return %y : !graph.tensor<[n, 20, 20, 64], f16>
+  }
+
+  // Sums between the kernels are f32.
+  // CHECK-LABEL: func.func @average
+  // CHECK-NEXT: %[[H:.*]] = graph.window sum, %arg0 window [1, 9, 1, 1] stride [1, 2, 1, 1]
+  // CHECK-NEXT: %[[C:.*]] = graph.cast %[[H]] to f32
+  // CHECK-NEXT: %[[W:.*]] = graph.window sum, %[[C]] window [1, 1, 9, 1] stride [1, 1, 1, 1]
+  // CHECK-NEXT: graph.cast %[[W]] to f16
+  func.func @average(%x: !graph.tensor<[n, 21, 20, 64], f16>) -> !graph.tensor<[n, 7, 12, 64], f16> {
+    %y = graph.window sum, %x window [1, 9, 9, 1] stride [1, 2, 1, 1] dilation [1, 1, 1, 1] low [0, 0, 0, 0] high [0, 0, 0, 0] : !graph.tensor<[n, 21, 20, 64], f16>
+    return %y : !graph.tensor<[n, 7, 12, 64], f16>
+  }
+
+  // Windows side by side read each element once; few taps are one kernel.
+  // CHECK-LABEL: func.func @one_kernel
+  // CHECK-NEXT: graph.window max, %arg0 window [1, 10, 10, 1]
+  // CHECK-NEXT: graph.window max, %arg0 window [1, 7, 7, 1]
+  // CHECK-NEXT: graph.window max, %arg0 window [1, 20, 20, 1]
+  // CHECK-NEXT: return
+  func.func @one_kernel(%x: !graph.tensor<[n, 20, 20, 64], f16>) -> (!graph.tensor<[n, 2, 2, 64], f16>, !graph.tensor<[n, 14, 14, 64], f16>, !graph.tensor<[n, 1, 1, 64], f16>) {
+    %y = graph.window max, %x window [1, 10, 10, 1] stride [1, 10, 10, 1] dilation [1, 1, 1, 1] low [0, 0, 0, 0] high [0, 0, 0, 0] : !graph.tensor<[n, 20, 20, 64], f16>
+    %z = graph.window max, %x window [1, 7, 7, 1] stride [1, 1, 1, 1] dilation [1, 1, 1, 1] low [0, 0, 0, 0] high [0, 0, 0, 0] : !graph.tensor<[n, 20, 20, 64], f16>
+    %a = graph.window max, %x window [1, 20, 20, 1] stride [1, 1, 1, 1] dilation [1, 1, 1, 1] low [0, 0, 0, 0] high [0, 0, 0, 0] : !graph.tensor<[n, 20, 20, 64], f16>
+    return %y, %z, %a : !graph.tensor<[n, 2, 2, 64], f16>, !graph.tensor<[n, 14, 14, 64], f16>, !graph.tensor<[n, 1, 1, 64], f16>
   }
 }

@@ -48,15 +48,32 @@ struct Words {
 };
 } // namespace
 
+/// Each element's place in memory: of all its indices, so that what is drawn
+/// has the sizes of its users and no reshape stands between them.
+static Value placesOf(NodeImport &N, ArrayRef<Expr> Sizes) {
+  Value Place;
+  Expr Below(1);
+  for (size_t I = Sizes.size(); I-- > 0;) {
+    if (Sizes[I] != Expr(1)) {
+      Value Index = N.iota(Dims(Sizes), int64_t(I), N.i64());
+      if (Below != Expr(1))
+        Index = N.mul(Index, N.sizeScalar(Below, N.i64()));
+      Place = Place ? N.add(Index, Place) : Index;
+    }
+    Below = Below * Sizes[I];
+  }
+  if (Place || Sizes.empty())
+    return Place;
+  return N.iota(Dims(Sizes), 0, N.i64());
+}
+
 static Words philox(NodeImport &N, ArrayRef<Expr> Sizes, uint32_t Seed) {
   constexpr int64_t Multiplier = 0xD256D193, Weyl = 0x9E3779B9;
   constexpr int64_t Low32 = 0xFFFFFFFF;
   constexpr int Rounds = 10;
-  Expr Count(1);
-  for (const Expr &Size : Sizes)
-    Count = Count * Size;
   auto Number = [&](int64_t V) { return N.scalarInt(V, N.i64()); };
-  Value Place = N.iota({Count}, 0, N.i64());
+  // One number without dims: the only one of a row.
+  Value Place = placesOf(N, Sizes.empty() ? ArrayRef<Expr>(Expr(1)) : Sizes);
   Value A = N.binary<AndOp>(Place, Number(Low32));
   Value C = N.binary<ShrOp>(Place, Number(32));
   int64_t Key = Seed;
@@ -68,7 +85,9 @@ static Words philox(NodeImport &N, ArrayRef<Expr> Sizes, uint32_t Seed) {
     C = N.binary<AndOp>(Product, Number(Low32));
     Key = (Key + Weyl) & Low32;
   }
-  return {N.reshape(A, Sizes), N.reshape(C, Sizes)};
+  if (Sizes.empty())
+    return {N.reshape(A, Sizes), N.reshape(C, Sizes)};
+  return {A, C};
 }
 
 /// So many of a word's bits as a number of [0, 1) that `Element` holds.

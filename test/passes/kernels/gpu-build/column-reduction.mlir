@@ -28,3 +28,29 @@ func.func @column_sum(%x_p: memref<f32>, %y_p: memref<f32>, %n: index, %c: index
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?xf32>, memref<?xf32, strided<[1]>>) -> ()
   return
 }
+
+// Of 3 columns a warp reads ten rows and more; groups are joined in halves.
+
+// CHECK-LABEL: gpu.module @narrow
+// CHECK: workgroup(%[[PARTS:.*]] : memref<341x3xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"column-reduction 341 groups of 3">
+// CHECK-SAME: known_block_size = array<i32: 3, 341, 1>
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %[[PARTS]]
+// CHECK-COUNT-10: gpu.barrier
+// CHECK: memref.load %[[PARTS]]
+func.func @narrow(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 3], strides: [3, 1] : memref<f32> to memref<?x3xf32, strided<[3, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x3xf32, strided<[3, 1]>> to tensor<?x3xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [3], strides: [1] : memref<f32> to memref<3xf32, strided<[1]>>
+  %y_empty = tensor.empty() : tensor<3xf32>
+  %y_init = arith.constant 0.0 : f32
+  %y_fill = linalg.fill ins(%y_init : f32) outs(%y_empty : tensor<3xf32>) -> tensor<3xf32>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b)->(b,a)>, affine_map<(a,b)->(a)>], iterator_types = ["parallel", "reduction"]} ins(%x_t : tensor<?x3xf32>) outs(%y_fill : tensor<3xf32>) {
+    ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %y, %x : f32
+    linalg.yield %r : f32
+  } -> tensor<3xf32>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<3xf32>, memref<3xf32, strided<[1]>>) -> ()
+  return
+}

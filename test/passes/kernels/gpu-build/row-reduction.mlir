@@ -78,3 +78,31 @@ func.func @row_mean_vector(%x_p: memref<f16>, %b_p: memref<f32>, %y_p: memref<f1
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?xf16>, memref<?xf16, strided<[1]>>) -> ()
   return
 }
+
+// Results with dims of one element behind them are those of rows all the same.
+// CHECK-LABEL: gpu.module @kept_dims
+// CHECK: kernel.schedule = #kernel.schedule<"row-reduction block x4">
+// CHECK: gpu.shuffle
+// CHECK: memref.store %{{.*}}, %{{.*}} : memref<?x64x1x1xf32
+func.func @kept_dims(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 64, 12544], strides: [802816, 12544, 1] : memref<f32> to memref<?x64x12544xf32, strided<[802816, 12544, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x64x12544xf32, strided<[802816, 12544, 1]>> to tensor<?x64x12544xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 64, 1, 1], strides: [64, 1, 1, 1] : memref<f32> to memref<?x64x1x1xf32, strided<[64, 1, 1, 1]>>
+  %s_empty = tensor.empty(%n) : tensor<?x64xf32>
+  %s_init = arith.constant 0.0 : f32
+  %s_fill = linalg.fill ins(%s_init : f32) outs(%s_empty : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %s_t = linalg.generic {indexing_maps = [affine_map<(a,b,k)->(a,b,k)>, affine_map<(a,b,k)->(a,b)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t : tensor<?x64x12544xf32>) outs(%s_fill : tensor<?x64xf32>) {
+    ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %y, %x : f32
+    linalg.yield %r : f32
+  } -> tensor<?x64xf32>
+  %y_empty = tensor.empty(%n) : tensor<?x64x1x1xf32>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x64xf32>) outs(%y_empty : tensor<?x64x1x1xf32>) {
+    ^bb0(%s: f32, %y: f32):
+    %half = arith.constant 0.5 : f32
+    %r = arith.mulf %s, %half : f32
+    linalg.yield %r : f32
+  } -> tensor<?x64x1x1xf32>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x64x1x1xf32>, memref<?x64x1x1xf32, strided<[64, 1, 1, 1]>>) -> ()
+  return
+}
