@@ -32,6 +32,17 @@ def softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
+def kept_boxes(boxes, scores, most):
+    """The places of boxes that overlap no better one by more than a share, the best first."""
+    low, high, kept = boxes[:, :2], boxes[:, 2:], []
+    for i in np.argsort(-scores):
+        both = [np.prod(np.maximum(np.minimum(high[i], high[j]) - np.maximum(low[i], low[j]), 0)) for j in kept]
+        areas = [np.prod(high[i] - low[i]) + np.prod(high[j] - low[j]) for j in kept]
+        if all(b <= most * (a - b) for a, b in zip(areas, both)):
+            kept.append(i)
+    return np.array(kept)
+
+
 def module(name, attributes):
     return Module(name, {"training": False, "_is_full_backward_hook": None} | attributes)
 
@@ -447,6 +458,12 @@ def operators():
 
     put = x.copy()
     put[:, 0], put[:, 3] = 1, 7
+    channels = image.mean((0, 2, 3), keepdims=True), image.var((0, 2, 3), keepdims=True)
+    patches = np.stack([image[:, :, i:i + 3:2, j:j + 3] for i in range(2) for j in range(2)], 2)
+    pooled = image.reshape(2, 4, 2, 2, 2, 2).swapaxes(3, 4).reshape(2, 4, 2, 2, 4)
+    rows = "s = torch.slice(torch._shape_as_tensor(image), 0, -2, 9223372036854775807)"
+    spread = np.where(pooled == pooled.max(-1, keepdims=True), pooled, 0)
+    spread = spread.reshape(2, 4, 2, 2, 2, 2).swapaxes(3, 4).reshape(image.shape)
     calls = {  # name: (lines, of which the last is the result; what numpy makes of it)
         "slice_most": ("torch.slice(torch.slice(x, 0, 0, 9223372036854775807), 1, 0, 9223372036854775807, 2)",
                        x[:, ::2]),
@@ -518,6 +535,42 @@ def operators():
                        normed.reshape(2, 4, 16)),
         "transposed": ("torch._convolution(torch.flatten(image, 2), CONSTANTS.c2, None, [2], [0], [1], True, [0], 1, "
                        "False, False, True, True)", np.einsum("ncl,cok->nolk", line, kernel).reshape(2, 3, 32)),
+        "batch_statistics": ("torch.batch_norm(image, None, None, None, None, True, 0., 1.0000000000000001e-05, True)",
+                             (image - channels[0]) / np.sqrt(channels[1] + 1e-5)),
+        "broadcast_to": ("torch.broadcast_to(torch.unsqueeze(x, 1), [-1, 2, -1])", np.repeat(x[:, None], 2, 1)),
+        "copysign": ("torch.copysign(x, torch.neg(torch.abs(x)))", -np.abs(x)),
+        "sorted_rows": ("torch.msort(x)", np.sort(x, 0)),
+        "put": ("torch.put(torch.zeros_like(x), torch.tensor([1, -1]), torch.tensor([5., 6.]))",
+                np.array([0, 5] + [0] * 21 + [6], np.float32).reshape(3, 8)),
+        "where_true": ("torch.stack(torch.where(torch.gt(image, 0)), 1)", np.argwhere(image > 0)),
+        "patches": ("torch.im2col(image, [2, 2], [1, 1], [0, 0], [2, 1])", patches.reshape(2, 16, 6)),
+        "folded": ("torch.col2im(torch.im2col(image, [2, 2], [1, 1], [0, 0], [2, 2]), [4, 4], [2, 2], [1, 1], [0, 0], "
+                   "[2, 2])", image),
+        "unpooled": ("a, b = torch.max_pool2d_with_indices(image, [2, 2])\ntorch.max_unpool2d(a, b, [4, 4])", spread),
+        "antialias": ("torch._upsample_bilinear2d_aa(image, [2, 2], False, None)",
+                      np.einsum("ih,nchw,jw->ncij", np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7, image,
+                                np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7)),
+        "boxes": ("b = torch.cat([torch.slice(x, 1, 0, 2), torch.add(torch.slice(x, 1, 0, 2), 3)], 1)\n"
+                  "ops.torchvision.nms(b, torch.select(x, 1, 7), 0.40000000000000002)",
+                  kept_boxes(np.concatenate([x[:, :2], x[:, :2] + 3], 1), x[:, 7], 0.4)),
+        "shape_tensor": ("torch._shape_as_tensor(x)", np.array([3, 8])),
+        "scaled_by_shape": (rows + "\nlow = torch.to(torch.min(s), 6)\nhigh = torch.to(torch.max(s), 6)\n"
+                            "f = torch.min(torch.mul(torch.reciprocal(low), 6.), torch.mul(torch.reciprocal(high), 7.))\n"
+                            "n = torch.to(ops.prim.NumToTensor(torch.size(image, 2)), 6)\n"
+                            "_0 = int(torch.floor(torch.to(torch.mul(n, f), 6)))\n"
+                            "torch.upsample_nearest2d(image, [_0, _0], None)",
+                            image[:, :, [0, 0, 1, 2, 2, 3]][:, :, :, [0, 0, 1, 2, 2, 3]]),
+        "batched_by_shape": ("m = torch.stack([ops.prim.NumToTensor(torch.size(x, 1)), "
+                             "ops.prim.NumToTensor(torch.size(image, 1))])\n"
+                             "most = torch.to(torch.max(torch.to(m, 6)), 4)\n"
+                             "whole = torch.mul(torch.ceil(torch.div(torch.to(most, 6), 5.)), 5.)\n"
+                             "_0 = torch.sub(torch.to(whole, 4), torch.size(x, 1))\n"
+                             "torch.pad(x, [0, int(_0)])", np.pad(x, ((0, 0), (0, 2)))),
+        "padded_rows": ("n = ops.prim.NumToTensor(torch.size(x, 0))\n"
+                        "torch.pad(x, [0, 0, 0, int(torch.remainder(torch.neg(n), 4))])", np.pad(x, ((0, 1), (0, 0)))),
+        "few_rows": ("n = torch.unsqueeze(torch.select(torch._shape_as_tensor(x), 0, 0), 0)\n"
+                     "k = torch.min(torch.cat([torch.tensor([2]), n]))\n(torch.topk(x, int(k), 0, True, True))[0]",
+                     np.sort(x, 0)[:0:-1]),
         "device": ("if torch.__contains__([\"cpu\", \"cuda\"], ops.prim.type(ops.prim.device(x))):\n  y = x\nelse:\n"
                    "  y = torch.neg(x)\ny", x),
         "of_type": ("if isinstance(x, Tensor):\n  y = x\nelse:\n  y = torch.neg(x)\ny", x),

@@ -21,9 +21,10 @@ try:
 except ImportError:
     sys.exit(77)
 
+import operator_programs
 from program_writer import Graph, Number, Program, Ref, Type
 
-CASES = {}
+CASES = dict(operator_programs.CASES)
 
 
 def case(function):
@@ -31,7 +32,7 @@ def case(function):
     return function
 
 
-EVERYWHERE = set()
+EVERYWHERE = set(operator_programs.EVERYWHERE)
 
 
 def everywhere(function):

@@ -300,6 +300,12 @@ static std::optional<Many> unbind(NodeImport &N) {
   return Many(static_cast<size_t>(*Size), Row);
 }
 
+/// As many vectors as the condition has axes; how long they are data decides.
+static std::optional<Many> placesByAxis(NodeImport &N) {
+  Value X = N.tensor(N.has("condition") ? "condition" : "self");
+  return X ? std::optional(Many(N.dims(X).size(), {Expr(0)})) : std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Several operands
 //===----------------------------------------------------------------------===//
@@ -503,13 +509,14 @@ std::optional<SmallVector<Dims>> inferSizes(NodeImport &N) {
     Add({"unflatten"}, unflatten);
     Add({"squeeze"}, squeeze);
     Add({"unsqueeze"}, unsqueeze);
-    Add({"expand"}, expand);
+    Add({"broadcast_to", "expand"}, expand);
     Add({"slice"}, slice);
     Add({"chunk", "unsafe_chunk"}, chunk);
     Add({"split", "split_copy", "unsafe_split"}, split);
     Add({"split_with_sizes", "split_with_sizes_copy"}, splitSizes);
     Add({"tensor_split"}, tensorSplit);
     Add({"unbind"}, unbind);
+    Add({"where", "nonzero_numpy"}, placesByAxis);
     Add({"cat", "concat", "concatenate"}, concat);
     Add({"broadcast_tensors"}, broadcastAll);
     Add({"meshgrid"}, meshgrid);
@@ -530,7 +537,8 @@ std::optional<SmallVector<Dims>> inferSizes(NodeImport &N) {
          {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
           "_upsample_nearest_exact1d", "_upsample_nearest_exact2d",
           "upsample_linear1d", "upsample_bilinear2d", "upsample_bicubic2d",
-          "upsample_trilinear3d"})
+          "upsample_trilinear3d", "_upsample_bilinear2d_aa",
+          "_upsample_bicubic2d_aa"})
       T[Kind] = resized;
     return T;
   }();

@@ -39,14 +39,15 @@ abs.default absolute.default acos.default acosh.default arccos.default
     lift_fresh_copy.default positive.default resolve_conj.default
     resolve_neg.default adjoint.default mT.default numpy_T.default
     ravel.default t.default zero.default median.default all.default any.default
-    max.default min.default squeeze.default | T:self
+    max.default min.default squeeze.default _shape_as_tensor.default
+    msort.default | T:self
 round.decimals | T:self *i:decimals
 add.Tensor sub.Tensor rsub.Tensor subtract.Tensor | T:self T:other *S:alpha=
 add.Scalar sub.Scalar rsub.Scalar | T:self S:other S:alpha=
 mul.Tensor eq.Tensor ne.Tensor lt.Tensor le.Tensor gt.Tensor ge.Tensor
     fmod.Tensor remainder.Tensor __and__.Tensor __or__.Tensor __xor__.Tensor
     __lshift__.Tensor __rshift__.Tensor bitwise_and.Tensor bitwise_or.Tensor
-    bitwise_xor.Tensor multiply.Tensor divide.Tensor true_divide.Tensor
+    bitwise_xor.Tensor copysign.Tensor multiply.Tensor divide.Tensor true_divide.Tensor
     greater.Tensor greater_equal.Tensor less.Tensor less_equal.Tensor
     not_equal.Tensor xlogy.Tensor bitwise_left_shift.Tensor
     bitwise_right_shift.Tensor div.Tensor floor_divide.default arctan2.default
@@ -59,7 +60,7 @@ mul.Scalar eq.Scalar ne.Scalar lt.Scalar le.Scalar gt.Scalar ge.Scalar
     fmod.Scalar remainder.Scalar __and__.Scalar __or__.Scalar __xor__.Scalar
     __lshift__.Scalar __rshift__.Scalar bitwise_and.Scalar bitwise_or.Scalar
     bitwise_xor.Scalar bitwise_left_shift.Tensor_Scalar
-    bitwise_right_shift.Tensor_Scalar div.Scalar floor_divide.Scalar | T:self
+    bitwise_right_shift.Tensor_Scalar copysign.Scalar div.Scalar floor_divide.Scalar | T:self
     S:other
 div.Tensor_mode | T:self T:other *s?:rounding_mode
 div.Scalar_mode | T:self S:other *s?:rounding_mode
@@ -83,6 +84,8 @@ where.self | T:condition T:self T:other
 where.ScalarSelf | T:condition S:self T:other
 where.ScalarOther | T:condition T:self S:other
 where.Scalar | T:condition S:self S:other
+where.default | T:condition =[]
+nonzero_numpy.default | T:self =[]
 _log_softmax.default _softmax.default | T:self i:dim b:half_to_float
 softmax.int log_softmax.int | T:self i:dim d?:dtype=
 celu.default | T:self S:alpha=
@@ -177,6 +180,7 @@ index_select.default | T:self i:dim T:index
 masked_scatter.default | T:self T:mask T:source
 median.dim max.dim min.dim | T:self i:dim b:keepdim= =2
 one_hot.default | T:self i:num_classes=
+put.default | T:self T:index T:source b:accumulate=
 scatter.src scatter_add.default | T:self i:dim T:index T:src
 scatter.reduce | T:self i:dim T:index T:src *s:reduce
 scatter.value_reduce | T:self i:dim T:index S:value *s:reduce
@@ -191,6 +195,8 @@ addmm.default | T:self T:mat1 T:mat2 *S:beta= *S:alpha=
 addmv.default | T:self T:mat T:vec *S:beta= *S:alpha=
 baddbmm.default | T:self T:batch1 T:batch2 *S:beta= *S:alpha=
 bmm.default mm.default | T:self T:mat2
+_grouped_mm.default | T:self T:mat2 T?:offs= T?:bias= d?:out_dtype=
+transformers.grouped_mm_fallback.default | T:input T:weight T:offs
 dot.default | T:self T:tensor
 mv.default | T:self T:vec
 outer.default | T:self T:vec2
@@ -200,6 +206,9 @@ broadcast_tensors.default meshgrid.default | T[]:tensors =[]
 cat.default concat.default concatenate.default stack.default | T[]:tensors
     i:dim=
 channel_shuffle.default | T:self i:groups
+col2im.default | T:self i[]:output_size i[]:kernel_size i[]:dilation
+    i[]:padding i[]:stride
+im2col.default | T:self i[]:kernel_size i[]:dilation i[]:padding i[]:stride
 constant_pad_nd.default | T:self i[]:pad S:value=
 flip.default tile.default permute.default | T:self i[]:dims
 meshgrid.indexing | T[]:tensors *s:indexing =[]
@@ -220,6 +229,10 @@ _batch_norm_no_update.default | T:input T?:weight T?:bias T:running_mean
     T:running_var f:momentum f:eps =4
 _native_batch_norm_legit_no_training.default | T:input T?:weight T?:bias
     T:running_mean T:running_var f:momentum f:eps =3
+_native_batch_norm_legit.default native_batch_norm.default | T:input T?:weight
+    T?:bias T?:running_mean T?:running_var b:training f:momentum f:eps =3
+_native_batch_norm_legit.no_stats | T:input T?:weight T?:bias b:training
+    f:momentum f:eps =3
 _weight_norm.default | T:v T:g i:dim=
 batch_norm.default | T:input T?:weight T?:bias T?:running_mean T?:running_var
     b:training f:momentum f:eps b:cudnn_enabled
@@ -246,6 +259,8 @@ max_pool1d.default max_pool2d.default max_pool3d.default | T:self
 max_pool1d_with_indices.default max_pool2d_with_indices.default
     max_pool3d_with_indices.default | T:self i[]:kernel_size i[]:stride=
     i[]:padding= i[]:dilation= b:ceil_mode= =2
+max_unpool2d.default | T:self T:indices i[]:output_size
+max_unpool3d.default | T:self T:indices i[]:output_size i[]:stride i[]:padding
 lstm.input | T:input T[]:hx T[]:params b:has_biases i:num_layers f:dropout
     b:train b:bidirectional b:batch_first =3
 gru.input rnn_relu.input rnn_tanh.input | T:input T:hx T[]:params b:has_biases
@@ -317,11 +332,13 @@ upsample_nearest2d.default _upsample_nearest_exact2d.default | T:self
 upsample_nearest3d.default | T:self i[]:output_size f?:scales_d= f?:scales_h=
     f?:scales_w=
 upsample_linear1d.vec upsample_bilinear2d.vec upsample_bicubic2d.vec
-    upsample_trilinear3d.vec | T:input i[]?:output_size b:align_corners
+    upsample_trilinear3d.vec _upsample_bilinear2d_aa.vec
+    _upsample_bicubic2d_aa.vec | T:input i[]?:output_size b:align_corners
     f[]?:scale_factors
 upsample_linear1d.default | T:self i[]:output_size b:align_corners f?:scales=
-upsample_bilinear2d.default upsample_bicubic2d.default | T:self i[]:output_size
-    b:align_corners f?:scales_h= f?:scales_w=
+upsample_bilinear2d.default upsample_bicubic2d.default
+    _upsample_bilinear2d_aa.default _upsample_bicubic2d_aa.default | T:self
+    i[]:output_size b:align_corners f?:scales_h= f?:scales_w=
 upsample_trilinear3d.default | T:self i[]:output_size b:align_corners
     f?:scales_d= f?:scales_h= f?:scales_w=
 affine_grid_generator.default | T:theta i[]:size b:align_corners
@@ -331,6 +348,7 @@ _reshape_alias.default | T:self i[]:size i[]:stride
 _unsafe_view.default view.default view_copy.default | T:self i[]:size
 chunk.default unsafe_chunk.default | T:self i:chunks i:dim= =[]
 diagonal.default | T:self i:offset= i:dim1= i:dim2=
+broadcast_to.default | T:self i[]:size
 expand.default | T:self i[]:size *b:implicit=
 flatten.using_ints | T:self i:start_dim= i:end_dim=
 narrow.default | T:self i:dim i:start i:length

@@ -93,6 +93,18 @@ static void divide(NodeImport &N) {
     N.result(truncated(N, N.div(A, C)));
 }
 
+/// The magnitude of self with the sign of other, which zeros have as well.
+static void copySign(NodeImport &N) {
+  auto [A, C] = operands(N, /*Real=*/true);
+  if (!A || !C)
+    return N.give();
+  Type Bits = N.builder().getIntegerType(N.element(C).getIntOrFloatBitWidth());
+  Value Codes = N.bitcast(C, Bits);
+  Value Size = N.unary<AbsOp>(A);
+  N.result(N.select(N.compare(Predicate::lt, Codes, N.scalarInt(0, Bits)),
+                    N.neg(Size), Size));
+}
+
 static void floorDivision(NodeImport &N) {
   auto [A, C] = operands(N);
   N.result(floorDivide(N, A, C));
@@ -351,6 +363,8 @@ ArrayRef<Rule> elementwiseRules() {
       {"asinh.default", real<AsinhOp>, Too},
       {"atan.default", real<AtanOp>, Too},
       {"atan2.default", arcTangent2, Too},
+      {"copysign.Scalar", copySign, Too},
+      {"copysign.Tensor", copySign, Too},
       {"atanh.default", real<AtanhOp>, Too},
       {"__and__.Scalar", binary<AndOp>},
       {"__and__.Tensor", binary<AndOp>},

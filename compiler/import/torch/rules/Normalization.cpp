@@ -41,18 +41,61 @@ static Moments moments(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
   return M;
 }
 
+/// What normalises by the batch or the image at hand may not count it into
+/// running statistics: those are state of training.
+static bool keepsNoStatistics(NodeImport &N) {
+  if (!N.has("running_mean") && !N.has("running_var"))
+    return true;
+  N.unsupported("normalises by the data at hand and updates running "
+                "statistics, which is training: export the program after "
+                "model.eval()");
+  return false;
+}
+
+/// The mean and the biased variance of all axes but the channels'.
+static void normByBatch(NodeImport &N) {
+  Value X = N.tensor("input"), Scale = N.optionalTensor("weight"),
+        Bias = N.optionalTensor("bias");
+  if (N.bad() || !keepsNoStatistics(N))
+    return;
+  int64_t Rank = N.rank(X);
+  if (Rank < 2) {
+    N.fail(Code::ImportRank, "normalises channels of a tensor of rank " +
+                                 std::to_string(Rank) + ", expected 2 or more");
+    return;
+  }
+  Type Stored = N.element(X), Wide = N.wide(X);
+  X = N.cast(X, Wide);
+  Ints Axes = axesFrom(1, Rank);
+  Axes[0] = 0;
+  Moments M = moments(N, X, Axes, N.real("eps", 1e-5));
+  Value Factor = M.Scale;
+  if (Scale)
+    Factor = N.mul(Factor, alongChannels(N, N.cast(Scale, Wide), Rank));
+  Value Y = N.mul(M.Centred, Factor);
+  if (Bias)
+    Y = N.add(Y, alongChannels(N, N.cast(Bias, Wide), Rank));
+  N.result(0, N.cast(Y, Stored));
+  if (N.resultCount() != 3 || N.bad())
+    return;
+  Dims Channels = {N.dims(X)[1]};
+  N.result(1, N.cast(N.reshape(M.Mean, Channels), N.declaredType(1)));
+  N.result(2, N.cast(N.reshape(M.Scale, Channels), N.declaredType(2)));
+}
+
 static void batchNorm(NodeImport &N) {
+  if (N.flag("training", false))
+    return normByBatch(N);
   Value X = N.tensor("input"), Scale = N.optionalTensor("weight"),
         Bias = N.optionalTensor("bias"),
         Mean = N.optionalTensor("running_mean"),
         Var = N.optionalTensor("running_var");
   if (N.bad())
     return;
-  if (N.flag("training", false) || !Mean || !Var || N.rank(X) < 2) {
-    N.unsupported("normalises by the batch at hand, which is training: export "
-                  "the program after model.eval()");
-    return;
-  }
+  if (!Mean || !Var)
+    return normByBatch(N);
+  if (N.rank(X) < 2)
+    return (void)N.fail(Code::ImportRank, "normalises channels of a vector");
   int64_t Rank = N.rank(X);
   Type Stored = N.element(X), Wide = N.wide(X);
   for (Value *V : {&X, &Scale, &Bias, &Mean, &Var})
@@ -155,6 +198,8 @@ static void instanceNorm(NodeImport &N) {
     return N.give();
   if (!N.flag("use_input_stats", true))
     return batchNorm(N);
+  if (!keepsNoStatistics(N))
+    return;
   int64_t Rank = N.rank(X);
   Type Stored = N.element(X), Wide = N.wide(X);
   X = N.cast(X, Wide);
@@ -183,14 +228,19 @@ static void weightNorm(NodeImport &N) {
 }
 
 ArrayRef<Rule> normalizationRules() {
+  constexpr std::string_view Training =
+      "training that updates running statistics";
   static const Rule Rows[] = {
       {"_batch_norm_no_update.default", batchNorm},
+      {"_native_batch_norm_legit.default", batchNorm, InPlace::No, Training},
+      {"_native_batch_norm_legit.no_stats", batchNorm},
       {"_native_batch_norm_legit_no_training.default", batchNorm},
       {"_weight_norm.default", weightNorm},
-      {"batch_norm.default", batchNorm, InPlace::No, "training"},
+      {"batch_norm.default", batchNorm, InPlace::No, Training},
       {"group_norm.default", groupNorm},
-      {"instance_norm.default", instanceNorm},
+      {"instance_norm.default", instanceNorm, InPlace::No, Training},
       {"layer_norm.default", layerNorm},
+      {"native_batch_norm.default", batchNorm, InPlace::No, Training},
       {"native_layer_norm.default", layerNorm},
       {"rms_norm.default", rmsNorm},
   };

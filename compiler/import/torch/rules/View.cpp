@@ -264,6 +264,7 @@ ArrayRef<Rule> viewRules() {
       {"_reshape_alias.default", viewAsDeclared},
       {"_unsafe_view.default", viewAsDeclared},
       {"adjoint.default", transposeLast},
+      {"broadcast_to.default", expand},
       {"chunk.default", split},
       {"diagonal.default", diagonal, InPlace::No,
        "sizes must be known when compiling, and nothing may write to it"},
