@@ -343,6 +343,55 @@ def grouped_products():
 
 
 @case
+def sorted_experts():
+    """As transformers has it: rows sorted by expert, two products by groups, and back in the order of the tokens."""
+    p = Program({"s0": (1, 32)})
+    x, ids, shares = p.input("x", ("s0", 8)), p.input("ids", ("s0", 2), "i8"), p.input("shares", ("s0", 2))
+    up, down = p.weight("up", drawn(1, 4, 12, 8)), p.weight("down", drawn(2, 4, 8, 6))
+    tokens = p.number("aten.sym_size.int", {"self": x, "dim": 0}, "s0")
+    rows = "Mul(Integer(2), Symbol('s0', positive=True, integer=True))"
+
+    def node(target, arguments, type, shape):
+        return p.node("aten." + target, arguments, [(type, shape)])[0]
+
+    places = node("arange.default", {"end": tokens, "dtype": Type("i8")}, "i8", ("s0",))
+    places = node("unsqueeze.default", {"self": places, "dim": 1}, "i8", ("s0", 1))
+    places = node("expand.default", {"self": places, "size": [-1, 2]}, "i8", ("s0", 2))
+    places = node("reshape.default", {"self": places, "shape": [-1]}, "i8", (rows,))
+    experts = node("reshape.default", {"self": ids, "shape": [-1]}, "i8", (rows,))
+    weights = node("reshape.default", {"self": shares, "shape": [-1]}, "f4", (rows,))
+    order = node("argsort.default", {"self": experts}, "i8", (rows,))
+    back = node("argsort.default", {"self": order}, "i8", (rows,))
+    sorted_ids = node("index.Tensor", {"self": experts, "indices": [order]}, "i8", (rows,))
+    picked = node("index.Tensor", {"self": x, "indices": [places]}, "f4", (rows, 8))
+    picked = node("index.Tensor", {"self": picked, "indices": [order]}, "f4", (rows, 8))
+    weights = node("index.Tensor", {"self": weights, "indices": [order]}, "f4", (rows,))
+    own = node("one_hot.default", {"self": sorted_ids, "num_classes": 4}, "i8", (rows, 4))
+    counts = node("sum.dim_IntList", {"self": own, "dim": [0], "dtype": Type("f4")}, "f4", (4,))
+    ends = node("cumsum.default", {"self": counts, "dim": 0, "dtype": Type("i4")}, "i4", (4,))
+    turned = node("transpose.int", {"self": up, "dim0": -2, "dim1": -1}, "f4", (4, 8, 12))
+    y = p.node("transformers.grouped_mm_fallback.default", {"input": picked, "weight": turned, "offs": ends},
+               [("f4", (rows, 12))])[0]
+    gate, value = p.node("aten.split.Tensor", {"self": y, "split_size": 8, "dim": -1}, [("f4", (rows, 8)), ("f4", (rows, 4))])
+    del value
+    y = node("silu.default", {"self": gate}, "f4", (rows, 8))
+    y = p.node("aten._grouped_mm.default", {"self": y, "mat2": down, "offs": ends}, [("f4", (rows, 6))])[0]
+    y = node("mul.Tensor", {"self": y, "other": node("unsqueeze.default", {"self": weights, "dim": -1}, "f4", (rows, 1))},
+             "f4", (rows, 6))
+    y = node("index.Tensor", {"self": y, "indices": [back]}, "f4", (rows, 6))
+    y = node("view.default", {"self": y, "size": [tokens, 2, 6]}, "f4", ("s0", 2, 6))
+    p.output(node("sum.dim_IntList", {"self": y, "dim": [1]}, "f4", ("s0", 6)))
+    runs = []
+    for n in (1, 7, 32):
+        x, ids = drawn(n, n, 8), np.random.default_rng(n).integers(0, 4, (n, 2))
+        shares = np.abs(drawn(n + 1, n, 2))
+        y = np.einsum("nk,neok->neo", x, drawn(1, 4, 12, 8)[ids])[:, :, :8]
+        y = np.einsum("nek,neko->neo", y / (1 + np.exp(-y)), drawn(2, 4, 8, 6)[ids])
+        runs.append(({"x": x, "ids": ids, "shares": shares}, [(y * shares[:, :, None]).sum(1).astype(np.float32)]))
+    return p, runs
+
+
+@case
 def grouped_columns():
     p = Program()
     x, w, ends = p.input("x", (4, 8)), p.input("w", (8, 6)), p.input("ends", (2,), "i4")
