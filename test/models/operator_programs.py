@@ -76,6 +76,21 @@ def batch_statistics():
 
 
 @case
+def distances_and_angles():
+    p = Program({"s0": (1, 40)})
+    x, y = p.input("x", ("s0", 5, 6)), p.input("y", (1, 5, 6))
+    p.output(p.node("aten.cosine_similarity.default", {"x1": x, "x2": y}, [("f4", ("s0", 6))])[0])
+    for order in (2.0, 1.0, 3.0, float("inf")):
+        p.output(p.node("aten.pairwise_distance.default", {"x1": x, "x2": y, "p": order, "eps": 1e-6, "keepdim": order == 2},
+                        [("f4", ("s0", 5, 1) if order == 2 else ("s0", 5))])[0])
+    x, y = drawn(1, 3, 5, 6), drawn(2, 1, 5, 6)
+    far = np.abs(x - y + np.float32(1e-6))
+    return p, [({"x": x, "y": y}, [
+        (x * y).sum(1) / (np.sqrt((x * x).sum(1)) * np.sqrt((y * y).sum(1))), np.sqrt((far**2).sum(-1, keepdims=True)),
+        far.sum(-1), (far**3).sum(-1) ** np.float32(1 / 3), far.max(-1)])]
+
+
+@case
 def running_statistics():
     p = Program()
     x = p.input("x", (2, 3, 4))
@@ -233,12 +248,15 @@ def pads_to_windows():
     p.output(p.node("aten.arange.default", {"end": whole, "dtype": Type("i8")}, [("i8", (WHOLE,))])[0])
     one = p.node("aten.slice.Tensor", {"self": x, "dim": 1, "start": 0, "end": 1}, [("f4", (2, 1, 3))])[0]
     p.output(p.node("aten.expand.default", {"self": one, "size": [2, whole, 3]}, [("f4", (2, WHOLE, 3))])[0])
+    last = p.number("_operator.neg", {"a": rest}, f"Mul(Integer(-1), {REST})")
+    p.output(p.node("aten.slice.Tensor", {"self": x, "dim": 1, "start": last, "end": 2**63 - 1}, [("f4", (2, REST, 3))])[0])
+    p.output(p.node("aten.narrow.default", {"self": x, "dim": 1, "start": 0, "length": rest}, [("f4", (2, REST, 3))])[0])
     runs = []
-    for n in (2, 8, 13):
+    for n in (3, 8, 13):
         x, more = drawn(n, 2, n, 3), -n % 4
         runs.append(({"x": x}, [np.pad(x, ((0, 0), (0, more), (0, 0)), constant_values=7),
                                 np.pad(x, ((0, 0), (more, 0), (1, 0))), np.pad(x, ((0, 0), (0, more), (0, 0)), "edge"),
-                                np.arange(n + more), np.repeat(x[:, :1], n + more, 1)]))
+                                np.arange(n + more), np.repeat(x[:, :1], n + more, 1), x[:, n - more:], x[:, :more]]))
     return p, runs
 
 

@@ -166,6 +166,11 @@ static Expr bound(NodeImport &N, const Expr &Given, const Expr &Size) {
   // Python's way to write "up to the end".
   if (Given.asConstant().value_or(0) >= (int64_t(1) << 40))
     return Size;
+  // What is 0 or less, as -(n % 4), stays 0 where it is 0.
+  if (Known.range(Given).Max == 0 && Given != Expr(0) &&
+      !Known.isLessOrEqual(Given, Expr(-1)).value_or(false))
+    return Known.simplify(
+        Expr::max(Given + Size, 0).mod(Known.simplify(Expr::max(Size, 1))));
   bool Behind = Known.range(Given).Max < 0 ||
                 Given.asConstant().value_or(0) < 0 ||
                 Known.isLessOrEqual(Given, Expr(-1)).value_or(false);

@@ -236,6 +236,7 @@ _native_batch_norm_legit.no_stats | T:input T?:weight T?:bias b:training
 _weight_norm.default | T:v T:g i:dim=
 batch_norm.default | T:input T?:weight T?:bias T?:running_mean T?:running_var
     b:training f:momentum f:eps b:cudnn_enabled
+cosine_similarity.default | T:x1 T:x2 i:dim= f:eps=
 group_norm.default | T:input i:num_groups T?:weight= T?:bias= f:eps=
     b:cudnn_enabled=
 instance_norm.default | T:input T?:weight T?:bias T?:running_mean
@@ -244,6 +245,7 @@ layer_norm.default | T:input i[]:normalized_shape T?:weight= T?:bias= f:eps=
     b:cudnn_enable=
 native_layer_norm.default | T:input i[]:normalized_shape T?:weight T?:bias
     f:eps =3
+pairwise_distance.default | T:x1 T:x2 f:p= f:eps= b:keepdim=
 rms_norm.default | T:input i[]:normalized_shape T?:weight= f?:eps=
 _adaptive_avg_pool2d.default _adaptive_avg_pool3d.default
     adaptive_avg_pool1d.default adaptive_avg_pool2d.default

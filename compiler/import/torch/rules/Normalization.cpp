@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Rules.h"
 
+#include <cmath>
+
 using namespace kpc::graph;
 
 namespace kpc::torch {
@@ -227,6 +229,71 @@ static void weightNorm(NodeImport &N) {
   N.result(N.mul(V, N.div(G, Norm)));
 }
 
+//===----------------------------------------------------------------------===//
+// Lengths of differences and angles
+//===----------------------------------------------------------------------===//
+
+/// Both operands as floats of one shape; null values after a report.
+static std::pair<Value, Value> twoFloats(NodeImport &N) {
+  Type T = N.promoted("x1", "x2");
+  Value A = N.tensor("x1"), C = N.tensor("x2");
+  if (!T || !A || !C)
+    return {};
+  std::optional<Dims> Both = N.broadcastSizes(N.dims(A), N.dims(C));
+  if (!Both)
+    return {};
+  if (!isFloat(T))
+    T = N.f32();
+  return {N.broadcast(N.cast(A, T), *Both), N.broadcast(N.cast(C, T), *Both)};
+}
+
+static void cosineSimilarity(NodeImport &N) {
+  auto [A, C] = twoFloats(N);
+  if (!A || !C)
+    return N.give();
+  int64_t Axis = N.axis(N.integer("dim", 1), N.rank(A));
+  if (N.bad() || N.rank(A) == 0)
+    return (void)N.fail(Code::ImportRank, "takes the angle of scalars");
+  Type Stored = N.element(A);
+  auto Unit = [&](Value X) {
+    X = N.cast(X, N.wide(X));
+    Value Length = N.sqrt(N.reduce(ReduceKind::sum, N.mul(X, X), {Axis}, true));
+    return N.div(X, N.max(Length, N.like(N.real("eps", 1e-8), Length)));
+  };
+  N.result(N.cast(N.reduce(ReduceKind::sum, N.mul(Unit(A), Unit(C)), {Axis}),
+                  Stored));
+}
+
+static void pairwiseDistance(NodeImport &N) {
+  auto [A, C] = twoFloats(N);
+  if (!A || !C)
+    return N.give();
+  if (N.rank(A) == 0)
+    return (void)N.fail(Code::ImportRank, "takes the distance of scalars");
+  double P = N.real("p", 2);
+  bool Keep = N.flag("keepdim", false);
+  Type Stored = N.element(A);
+  Value X = N.addScalar(N.sub(A, C), N.real("eps", 1e-6));
+  X = N.unary<AbsOp>(N.cast(X, N.wide(A)));
+  int64_t Last = N.rank(A) - 1;
+  Value Y;
+  if (std::isinf(P)) {
+    Y = N.reduce(P > 0 ? ReduceKind::max : ReduceKind::min, X, {Last}, Keep);
+  } else if (P == 2) {
+    Y = N.sqrt(N.reduce(ReduceKind::sum, N.mul(X, X), {Last}, Keep));
+  } else if (P == 1) {
+    Y = N.reduce(ReduceKind::sum, X, {Last}, Keep);
+  } else if (P > 0) {
+    Y = N.reduce(ReduceKind::sum, N.binary<PowOp>(X, N.like(P, X)), {Last},
+                 Keep);
+    Y = Y ? N.binary<PowOp>(Y, N.like(1 / P, Y)) : Y;
+  } else {
+    return (void)N.unsupported("a distance of order " + std::to_string(P) +
+                               "; kpc takes orders above 0");
+  }
+  N.result(N.cast(Y, Stored));
+}
+
 ArrayRef<Rule> normalizationRules() {
   constexpr std::string_view Training =
       "training that updates running statistics";
@@ -237,11 +304,14 @@ ArrayRef<Rule> normalizationRules() {
       {"_native_batch_norm_legit_no_training.default", batchNorm},
       {"_weight_norm.default", weightNorm},
       {"batch_norm.default", batchNorm, InPlace::No, Training},
+      {"cosine_similarity.default", cosineSimilarity},
       {"group_norm.default", groupNorm},
       {"instance_norm.default", instanceNorm, InPlace::No, Training},
       {"layer_norm.default", layerNorm},
       {"native_batch_norm.default", batchNorm, InPlace::No, Training},
       {"native_layer_norm.default", layerNorm},
+      {"pairwise_distance.default", pairwiseDistance, InPlace::No,
+       "orders above 0"},
       {"rms_norm.default", rmsNorm},
   };
   return Rows;
