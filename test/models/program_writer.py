@@ -66,7 +66,7 @@ def argument(value):
     if isinstance(value, int):
         return {"as_int": value}
     if isinstance(value, float):
-        return {"as_float": value}
+        return {"as_float": {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(str(value), value)}
     if isinstance(value, str):
         return {"as_string": value}
     if all(isinstance(v, Ref) for v in value):

@@ -33,6 +33,17 @@ def softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
+def kept_boxes(boxes, scores, most):
+    """The places of boxes that overlap no better one by more than a share, the best first."""
+    low, high, kept = boxes[:, :2], boxes[:, 2:], []
+    for i in np.argsort(-scores):
+        both = [np.prod(np.maximum(np.minimum(high[i], high[j]) - np.maximum(low[i], low[j]), 0)) for j in kept]
+        areas = [np.prod(high[i] - low[i]) + np.prod(high[j] - low[j]) for j in kept]
+        if all(b <= most * (a - b) for a, b in zip(areas, both)):
+            kept.append(i)
+    return np.array(kept)
+
+
 def module(name, attributes):
     return Module(name, {"training": False, "_is_full_backward_hook": None} | attributes)
 
@@ -448,6 +459,12 @@ def operators():
 
     put = x.copy()
     put[:, 0], put[:, 3] = 1, 7
+    channels = image.mean((0, 2, 3), keepdims=True), image.var((0, 2, 3), keepdims=True)
+    patches = np.stack([image[:, :, i:i + 3:2, j:j + 3] for i in range(2) for j in range(2)], 2)
+    pooled = image.reshape(2, 4, 2, 2, 2, 2).swapaxes(3, 4).reshape(2, 4, 2, 2, 4)
+    rows = "s = torch.slice(torch._shape_as_tensor(image), 0, -2, 9223372036854775807)"
+    spread = np.where(pooled == pooled.max(-1, keepdims=True), pooled, 0)
+    spread = spread.reshape(2, 4, 2, 2, 2, 2).swapaxes(3, 4).reshape(image.shape)
     calls = {  # name: (lines, of which the last is the result; what numpy makes of it)
         "slice_most": ("torch.slice(torch.slice(x, 0, 0, 9223372036854775807), 1, 0, 9223372036854775807, 2)",
                        x[:, ::2]),
@@ -519,6 +536,42 @@ def operators():
                        normed.reshape(2, 4, 16)),
         "transposed": ("torch._convolution(torch.flatten(image, 2), CONSTANTS.c2, None, [2], [0], [1], True, [0], 1, "
                        "False, False, True, True)", np.einsum("ncl,cok->nolk", line, kernel).reshape(2, 3, 32)),
+        "batch_statistics": ("torch.batch_norm(image, None, None, None, None, True, 0., 1.0000000000000001e-05, True)",
+                             (image - channels[0]) / np.sqrt(channels[1] + 1e-5)),
+        "broadcast_to": ("torch.broadcast_to(torch.unsqueeze(x, 1), [-1, 2, -1])", np.repeat(x[:, None], 2, 1)),
+        "copysign": ("torch.copysign(x, torch.neg(torch.abs(x)))", -np.abs(x)),
+        "sorted_rows": ("torch.msort(x)", np.sort(x, 0)),
+        "put": ("torch.put(torch.zeros_like(x), torch.tensor([1, -1]), torch.tensor([5., 6.]))",
+                np.array([0, 5] + [0] * 21 + [6], np.float32).reshape(3, 8)),
+        "where_true": ("torch.stack(torch.where(torch.gt(image, 0)), 1)", np.argwhere(image > 0)),
+        "patches": ("torch.im2col(image, [2, 2], [1, 1], [0, 0], [2, 1])", patches.reshape(2, 16, 6)),
+        "folded": ("torch.col2im(torch.im2col(image, [2, 2], [1, 1], [0, 0], [2, 2]), [4, 4], [2, 2], [1, 1], [0, 0], "
+                   "[2, 2])", image),
+        "unpooled": ("a, b = torch.max_pool2d_with_indices(image, [2, 2])\ntorch.max_unpool2d(a, b, [4, 4])", spread),
+        "antialias": ("torch._upsample_bilinear2d_aa(image, [2, 2], False, None)",
+                      np.einsum("ih,nchw,jw->ncij", np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7, image,
+                                np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7)),
+        "boxes": ("b = torch.cat([torch.slice(x, 1, 0, 2), torch.add(torch.slice(x, 1, 0, 2), 3)], 1)\n"
+                  "ops.torchvision.nms(b, torch.select(x, 1, 7), 0.40000000000000002)",
+                  kept_boxes(np.concatenate([x[:, :2], x[:, :2] + 3], 1), x[:, 7], 0.4)),
+        "shape_tensor": ("torch._shape_as_tensor(x)", np.array([3, 8])),
+        "scaled_by_shape": (rows + "\nlow = torch.to(torch.min(s), 6)\nhigh = torch.to(torch.max(s), 6)\n"
+                            "f = torch.min(torch.mul(torch.reciprocal(low), 6.), torch.mul(torch.reciprocal(high), 7.))\n"
+                            "n = torch.to(ops.prim.NumToTensor(torch.size(image, 2)), 6)\n"
+                            "_0 = int(torch.floor(torch.to(torch.mul(n, f), 6)))\n"
+                            "torch.upsample_nearest2d(image, [_0, _0], None)",
+                            image[:, :, [0, 0, 1, 2, 2, 3]][:, :, :, [0, 0, 1, 2, 2, 3]]),
+        "batched_by_shape": ("m = torch.stack([ops.prim.NumToTensor(torch.size(x, 1)), "
+                             "ops.prim.NumToTensor(torch.size(image, 1))])\n"
+                             "most = torch.to(torch.max(torch.to(m, 6)), 4)\n"
+                             "whole = torch.mul(torch.ceil(torch.div(torch.to(most, 6), 5.)), 5.)\n"
+                             "_0 = torch.sub(torch.to(whole, 4), torch.size(x, 1))\n"
+                             "torch.pad(x, [0, int(_0)])", np.pad(x, ((0, 0), (0, 2)))),
+        "padded_rows": ("n = ops.prim.NumToTensor(torch.size(x, 0))\n"
+                        "torch.pad(x, [0, 0, 0, int(torch.remainder(torch.neg(n), 4))])", np.pad(x, ((0, 1), (0, 0)))),
+        "few_rows": ("n = torch.unsqueeze(torch.select(torch._shape_as_tensor(x), 0, 0), 0)\n"
+                     "k = torch.min(torch.cat([torch.tensor([2]), n]))\n(torch.topk(x, int(k), 0, True, True))[0]",
+                     np.sort(x, 0)[:0:-1]),
         "device": ("if torch.__contains__([\"cpu\", \"cuda\"], ops.prim.type(ops.prim.device(x))):\n  y = x\nelse:\n"
                    "  y = torch.neg(x)\ny", x),
         "of_type": ("if isinstance(x, Tensor):\n  y = x\nelse:\n  y = torch.neg(x)\ny", x),
@@ -904,5 +957,126 @@ def rows():
     return Case(module("__torch__.Rows", {}), code, ["--input-shape", "x=3"], runs)
 
 
+def detection():
+    """A detection network's steps as a trace has them: a batch by the greatest size, anchors, the best ones, boxes inside,
+    those of enough score, suppression, regions of two levels merged by their places; shapes go through tensors."""
+    code = {"__torch__.py": """class Detector(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Detector,
+    image: Tensor,
+    scores: Tensor,
+    deltas: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    s = torch.slice(torch._shape_as_tensor(image), 0, -2, 9223372036854775807)
+    low = torch.to(torch.min(s), 6)
+    high = torch.to(torch.max(s), 6)
+    factor = torch.min(torch.mul(torch.reciprocal(low), CONSTANTS.c0), torch.mul(torch.reciprocal(high), CONSTANTS.c1))
+    input = torch.unsqueeze(image, 0)
+    _0 = torch.to(ops.prim.NumToTensor(torch.size(input, 2)), 6)
+    _1 = torch.floor(torch.to(torch.mul(_0, torch.detach(factor)), 6))
+    _2 = torch.to(ops.prim.NumToTensor(torch.size(input, 3)), 6)
+    _3 = torch.floor(torch.to(torch.mul(_2, torch.detach(factor)), 6))
+    resized = torch.squeeze(torch.upsample_nearest2d(input, [int(_1), int(_3)], None), 0)
+    _4 = torch.stack([ops.prim.NumToTensor(torch.size(resized, 1))])
+    tall = torch.to(torch.max(torch.to(_4, 6)), 4)
+    tall0 = torch.to(torch.mul(torch.ceil(torch.div(torch.to(tall, 6), CONSTANTS.c2)), CONSTANTS.c2), 4)
+    _5 = torch.stack([ops.prim.NumToTensor(torch.size(resized, 2))])
+    wide = torch.to(torch.max(torch.to(_5, 6)), 4)
+    wide0 = torch.to(torch.mul(torch.ceil(torch.div(torch.to(wide, 6), CONSTANTS.c2)), CONSTANTS.c2), 4)
+    _6 = torch.sub(tall0, ops.prim.NumToTensor(torch.size(resized, 1)))
+    _7 = torch.sub(wide0, ops.prim.NumToTensor(torch.size(resized, 2)))
+    batch = torch.stack([torch.pad(resized, [0, int(_7), 0, int(_6), 0, 0], "constant", 0.)])
+    fine = torch.avg_pool2d(batch, [4, 4])
+    coarse = torch.avg_pool2d(batch, [8, 8])
+    h = ops.prim.NumToTensor(torch.size(fine, 2))
+    w = ops.prim.NumToTensor(torch.size(fine, 3))
+    step = torch.fill_(torch.empty([], dtype=4, layout=None, device=torch.device("cpu"), pin_memory=False), torch.floor_divide(ops.prim.NumToTensor(torch.size(batch, 2)), h))
+    x = torch.mul(torch.arange(0, int(w), dtype=3, layout=None, device=torch.device("cpu"), pin_memory=False), step)
+    y = torch.mul(torch.arange(0, int(h), dtype=3, layout=None, device=torch.device("cpu"), pin_memory=False), step)
+    b, a = torch.meshgrid([y, x], indexing="ij")
+    a0, b0 = torch.reshape(a, [-1]), torch.reshape(b, [-1])
+    anchors = torch.add(torch.stack([a0, b0, a0, b0], 1), CONSTANTS.c3)
+    boxes = torch.add(anchors, deltas)
+    n = torch.unsqueeze(torch.select(torch._shape_as_tensor(scores), 0, 0), 0)
+    k = torch.min(torch.cat([torch.tensor([20]), n]))
+    best, places = torch.topk(scores, int(k), 0, True, True)
+    boxes0 = torch.index(boxes, [places])
+    columns = torch.slice(boxes0, 1, 0, 9223372036854775807, 2)
+    rows = torch.slice(boxes0, 1, 1, 9223372036854775807, 2)
+    columns0 = torch.min(torch.max(columns, torch.tensor(0.)), torch.tensor(int(_3)))
+    rows0 = torch.min(torch.max(rows, torch.tensor(0.)), torch.tensor(int(_1)))
+    boxes1 = torch.reshape(torch.stack([columns0, rows0], 2), [int(ops.prim.NumToTensor(torch.size(boxes0, 0))), 4])
+    left, top, right, bottom = torch.unbind(boxes1, 1)
+    sides = torch.__and__(torch.ge(torch.sub(right, left), 2.), torch.ge(torch.sub(bottom, top), 2.))
+    keep, = torch.where(sides)
+    boxes2, best2 = torch.index(boxes1, [keep]), torch.index(best, [keep])
+    keep0, = torch.where(torch.ge(best2, 0.10000000000000001))
+    boxes3, best3 = torch.index(boxes2, [keep0]), torch.index(best2, [keep0])
+    keep1 = torch.slice(ops.torchvision.nms(boxes3, best3, 0.29999999999999999), 0, 0, 6)
+    boxes4, best4 = torch.index(boxes3, [keep1]), torch.index(best3, [keep1])
+    areas = torch.mul(torch.sub(torch.select(boxes4, 1, 2), torch.select(boxes4, 1, 0)), torch.sub(torch.select(boxes4, 1, 3), torch.select(boxes4, 1, 1)))
+    levels = torch.to(torch.gt(areas, 40.), 4)
+    zeros = torch.zeros_like(torch.slice(boxes4, 1, 0, 1))
+    rois = torch.cat([zeros, boxes4], 1)
+    merged = torch.zeros([torch.size(levels, 0), torch.size(fine, 1), 2, 2], dtype=6)
+    at, = torch.where(torch.eq(levels, 0))
+    part = ops.torchvision.roi_align(fine, torch.index(rois, [at]), 0.25, 2, 2, 2, False)
+    at0 = torch.expand(torch.view(at, [-1, 1, 1, 1]), [torch.size(at, 0), torch.size(fine, 1), 2, 2])
+    merged0 = torch.scatter(merged, 0, at0, part)
+    at1, = torch.where(torch.eq(levels, 1))
+    part1 = ops.torchvision.roi_align(coarse, torch.index(rois, [at1]), 0.125, 2, 2, 2, False)
+    at2 = torch.expand(torch.view(at1, [-1, 1, 1, 1]), [torch.size(at1, 0), torch.size(coarse, 1), 2, 2])
+    merged1 = torch.scatter(merged0, 0, at2, part1)
+    return (boxes4, best4, batch, merged1)
+"""}
+
+    def pooled(v, by):
+        return v.reshape(*v.shape[:2], v.shape[2] // by, by, v.shape[3] // by, by).mean((3, 5))
+
+    def run(seed):
+        g = np.random.default_rng(seed)
+        image = g.standard_normal((3, 10, 20)).astype(np.float32)
+        scores, deltas = g.uniform(0, 1, 32).astype(np.float32), g.uniform(-3, 3, (32, 4)).astype(np.float32)
+        # 15 / 10 and 32 / 20 allow a factor of 1.5: [15, 30] in a batch of [16, 32].
+        rows, cols = np.arange(15) * 10 // 15, np.arange(30) * 20 // 30
+        batch = np.pad(image[:, rows][:, :, cols], ((0, 0), (0, 1), (0, 2)))[None]
+        b, a = (v.ravel() * 4 for v in np.mgrid[:4, :8])
+        boxes = np.stack([a, b, a, b], 1).astype(np.float32) + np.array([-4, -4, 4, 4], np.float32) + deltas
+        best = np.argsort(-scores)[:20]
+        boxes, scores_ = np.clip(boxes[best], 0, [30, 15, 30, 15]).astype(np.float32), scores[best]
+        fits = (boxes[:, 2] - boxes[:, 0] >= 2) & (boxes[:, 3] - boxes[:, 1] >= 2) & (scores_ >= 0.1)
+        boxes, scores_ = boxes[fits], scores_[fits]
+        kept = kept_boxes(boxes, scores_, 0.3)[:6]
+        boxes, scores_ = boxes[kept], scores_[kept]
+        merged = []
+        for x1, y1, x2, y2 in boxes:
+            far = (x2 - x1) * (y2 - y1) > 40
+            merged.append(aligned(pooled(batch, 8 if far else 4)[0], np.array([x1, y1, x2, y2]) * (0.125 if far else 0.25)))
+        return ({"image": image, "scores": scores, "deltas": deltas},
+                {"output_0": boxes, "output_1": scores_, "output_2": batch, "output_3": np.array(merged, np.float32)})
+
+    constants = [tensor(np.array(v, np.float32)) for v in (15, 32, 16, [[-4, -4, 4, 4]])]
+    return Case(module("__torch__.Detector", {}), code,
+                ["--input-shape", "image=3,10,20", "--input-shape", "scores=32", "--input-shape", "deltas=32,4"],
+                [run(seed) for seed in (1, 2)], constants)
+
+
+def aligned(image, box):
+    """roi_align of one region to 2 by 2, of 2 by 2 samples each."""
+    (c, h, w), (x1, y1, x2, y2) = image.shape, box
+    high, wide, result = max(y2 - y1, 1), max(x2 - x1, 1), np.zeros((image.shape[0], 2, 2))
+    for i, j, s, t in np.ndindex(2, 2, 2, 2):
+        y, x = y1 + (i + (s + 0.5) / 2) * high / 2, x1 + (j + (t + 0.5) / 2) * wide / 2
+        if y < -1 or y > h or x < -1 or x > w:
+            continue
+        y, x = min(max(y, 0), h - 1), min(max(x, 0), w - 1)
+        top, left = int(y), int(x)
+        low, right, dy, dx = min(top + 1, h - 1), min(left + 1, w - 1), y - top, x - left
+        result[:, i, j] += (image[:, top, left] * (1 - dy) * (1 - dx) + image[:, top, right] * (1 - dy) * dx
+                            + image[:, low, left] * dy * (1 - dx) + image[:, low, right] * dy * dx) / 4
+    return result
+
+
 CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators, choices, until,
-                                 breaks, steps, decode, rows, functions)}
+                                 breaks, steps, decode, rows, functions, detection)}

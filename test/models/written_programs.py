@@ -23,9 +23,10 @@ except ImportError:
     sys.exit(77)
 
 import written_operators
+import operator_programs
 from program_writer import Graph, Number, Program, Ref, Type
 
-CASES = {}
+CASES = dict(operator_programs.CASES)
 
 
 def case(function):
@@ -33,7 +34,7 @@ def case(function):
     return function
 
 
-EVERYWHERE = set()
+EVERYWHERE = set(operator_programs.EVERYWHERE)
 
 
 def everywhere(function):

@@ -166,6 +166,11 @@ static Expr bound(NodeImport &N, const Expr &Given, const Expr &Size) {
   // Python's way to write "up to the end".
   if (Given.asConstant().value_or(0) >= (int64_t(1) << 40))
     return Size;
+  // What is 0 or less, as -(n % 4), stays 0 where it is 0.
+  if (Known.range(Given).Max == 0 && Given != Expr(0) &&
+      !Known.isLessOrEqual(Given, Expr(-1)).value_or(false))
+    return Known.simplify(
+        Expr::max(Given + Size, 0).mod(Known.simplify(Expr::max(Size, 1))));
   bool Behind = Known.range(Given).Max < 0 ||
                 Given.asConstant().value_or(0) < 0 ||
                 Known.isLessOrEqual(Given, Expr(-1)).value_or(false);
@@ -312,6 +317,12 @@ static std::optional<Many> unbind(NodeImport &N) {
   Dims Row(N.dims(X));
   Row.erase(Row.begin() + Axis);
   return Many(static_cast<size_t>(*Size), Row);
+}
+
+/// As many vectors as the condition has axes; how long they are data decides.
+static std::optional<Many> placesByAxis(NodeImport &N) {
+  Value X = N.tensor(N.has("condition") ? "condition" : "self");
+  return X ? std::optional(Many(N.dims(X).size(), {Expr(0)})) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -517,7 +528,7 @@ std::optional<SmallVector<Dims>> inferSizes(NodeImport &N) {
     Add({"unflatten"}, unflatten);
     Add({"squeeze"}, squeeze);
     Add({"unsqueeze"}, unsqueeze);
-    Add({"expand"}, expand);
+    Add({"broadcast_to", "expand"}, expand);
     Add({"slice"}, slice);
     Add({"chunk", "unsafe_chunk"}, chunk);
     Add({"split", "split_copy", "unsafe_split"}, split);
@@ -527,6 +538,7 @@ std::optional<SmallVector<Dims>> inferSizes(NodeImport &N) {
     Add({"vsplit"}, splitNamed<0>);
     Add({"hsplit"}, splitNamed<1>);
     Add({"dsplit"}, splitNamed<2>);
+    Add({"where", "nonzero_numpy"}, placesByAxis);
     Add({"cat", "concat", "concatenate"}, concat);
     Add({"broadcast_tensors"}, broadcastAll);
     Add({"meshgrid"}, meshgrid);
@@ -547,7 +559,8 @@ std::optional<SmallVector<Dims>> inferSizes(NodeImport &N) {
          {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
           "_upsample_nearest_exact1d", "_upsample_nearest_exact2d",
           "upsample_linear1d", "upsample_bilinear2d", "upsample_bicubic2d",
-          "upsample_trilinear3d"})
+          "upsample_trilinear3d", "_upsample_bilinear2d_aa",
+          "_upsample_bicubic2d_aa"})
       T[Kind] = resized;
     return T;
   }();

@@ -23,7 +23,8 @@ const std::vector<const Rule *> &allRules() {
           poolingRules(),      resizeRules(),      recurrentRules(),
           controlRules(),      selectionRules(),   complexRules(),
           quantizationRules(), specialRules(),     lossRules(),
-          statisticsRules(),   compositionRules(), spectralRules()})
+          statisticsRules(),   compositionRules(), spectralRules(),
+          expertRules(),       patchRules()})
       for (const Rule &R : Table)
         Rows.push_back(&R);
     return Rows;

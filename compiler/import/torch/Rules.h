@@ -44,6 +44,8 @@ ArrayRef<Rule> normalizationRules();
 ArrayRef<Rule> linearRules();
 ArrayRef<Rule> attentionRules();
 ArrayRef<Rule> convolutionRules();
+ArrayRef<Rule> expertRules();
+ArrayRef<Rule> patchRules();
 ArrayRef<Rule> poolingRules();
 ArrayRef<Rule> resizeRules();
 ArrayRef<Rule> recurrentRules();

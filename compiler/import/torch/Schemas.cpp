@@ -45,7 +45,8 @@ abs.default absolute.default acos.default acosh.default arccos.default
     special_erfc.default special_erfcx.default special_erfinv.default
     special_gammaln.default special_i0.default special_i0e.default
     special_log_ndtr.default special_psi.default special_sinc.default
-    msort.default fliplr.default flipud.default trace.default angle.default |
+    msort.default fliplr.default flipud.default trace.default angle.default
+    _shape_as_tensor.default |
     T:self
 round.decimals | T:self *i:decimals
 add.Tensor sub.Tensor rsub.Tensor subtract.Tensor | T:self T:other *S:alpha=
@@ -90,6 +91,8 @@ where.self | T:condition T:self T:other
 where.ScalarSelf | T:condition S:self T:other
 where.ScalarOther | T:condition T:self S:other
 where.Scalar | T:condition S:self S:other
+where.default | T:condition =[]
+nonzero_numpy.default | T:self =[]
 _log_softmax.default _softmax.default | T:self i:dim b:half_to_float
 softmax.int log_softmax.int | T:self i:dim d?:dtype=
 celu.default | T:self S:alpha=
@@ -184,6 +187,7 @@ index_select.default | T:self i:dim T:index
 masked_scatter.default | T:self T:mask T:source
 median.dim max.dim min.dim | T:self i:dim b:keepdim= =2
 one_hot.default | T:self i:num_classes=
+put.default | T:self T:index T:source b:accumulate=
 scatter.src scatter_add.default | T:self i:dim T:index T:src
 scatter.reduce | T:self i:dim T:index T:src *s:reduce
 scatter.value_reduce | T:self i:dim T:index S:value *s:reduce
@@ -198,6 +202,8 @@ addmm.default | T:self T:mat1 T:mat2 *S:beta= *S:alpha=
 addmv.default | T:self T:mat T:vec *S:beta= *S:alpha=
 baddbmm.default | T:self T:batch1 T:batch2 *S:beta= *S:alpha=
 bmm.default mm.default | T:self T:mat2
+_grouped_mm.default | T:self T:mat2 T?:offs= T?:bias= d?:out_dtype=
+transformers.grouped_mm_fallback.default | T:input T:weight T:offs
 dot.default | T:self T:tensor
 mv.default | T:self T:vec
 outer.default | T:self T:vec2
@@ -207,6 +213,9 @@ broadcast_tensors.default meshgrid.default | T[]:tensors =[]
 cat.default concat.default concatenate.default stack.default | T[]:tensors
     i:dim=
 channel_shuffle.default | T:self i:groups
+col2im.default | T:self i[]:output_size i[]:kernel_size i[]:dilation
+    i[]:padding i[]:stride
+im2col.default | T:self i[]:kernel_size i[]:dilation i[]:padding i[]:stride
 constant_pad_nd.default | T:self i[]:pad S:value=
 flip.default tile.default permute.default | T:self i[]:dims
 meshgrid.indexing | T[]:tensors *s:indexing =[]
@@ -227,9 +236,14 @@ _batch_norm_no_update.default | T:input T?:weight T?:bias T:running_mean
     T:running_var f:momentum f:eps =4
 _native_batch_norm_legit_no_training.default | T:input T?:weight T?:bias
     T:running_mean T:running_var f:momentum f:eps =3
+_native_batch_norm_legit.default native_batch_norm.default | T:input T?:weight
+    T?:bias T?:running_mean T?:running_var b:training f:momentum f:eps =3
+_native_batch_norm_legit.no_stats | T:input T?:weight T?:bias b:training
+    f:momentum f:eps =3
 _weight_norm.default | T:v T:g i:dim=
 batch_norm.default | T:input T?:weight T?:bias T?:running_mean T?:running_var
     b:training f:momentum f:eps b:cudnn_enabled
+cosine_similarity.default | T:x1 T:x2 i:dim= f:eps=
 group_norm.default | T:input i:num_groups T?:weight= T?:bias= f:eps=
     b:cudnn_enabled=
 instance_norm.default | T:input T?:weight T?:bias T?:running_mean
@@ -238,6 +252,7 @@ layer_norm.default | T:input i[]:normalized_shape T?:weight= T?:bias= f:eps=
     b:cudnn_enable=
 native_layer_norm.default | T:input i[]:normalized_shape T?:weight T?:bias
     f:eps =3
+pairwise_distance.default | T:x1 T:x2 f:p= f:eps= b:keepdim=
 rms_norm.default | T:input i[]:normalized_shape T?:weight= f?:eps=
 _adaptive_avg_pool2d.default _adaptive_avg_pool3d.default
     adaptive_avg_pool1d.default adaptive_avg_pool2d.default
@@ -253,6 +268,8 @@ max_pool1d.default max_pool2d.default max_pool3d.default | T:self
 max_pool1d_with_indices.default max_pool2d_with_indices.default
     max_pool3d_with_indices.default | T:self i[]:kernel_size i[]:stride=
     i[]:padding= i[]:dilation= b:ceil_mode= =2
+max_unpool2d.default | T:self T:indices i[]:output_size
+max_unpool3d.default | T:self T:indices i[]:output_size i[]:stride i[]:padding
 lstm.input | T:input T[]:hx T[]:params b:has_biases i:num_layers f:dropout
     b:train b:bidirectional b:batch_first =3
 gru.input rnn_relu.input rnn_tanh.input | T:input T:hx T[]:params b:has_biases
@@ -324,11 +341,13 @@ upsample_nearest2d.default _upsample_nearest_exact2d.default | T:self
 upsample_nearest3d.default | T:self i[]:output_size f?:scales_d= f?:scales_h=
     f?:scales_w=
 upsample_linear1d.vec upsample_bilinear2d.vec upsample_bicubic2d.vec
-    upsample_trilinear3d.vec | T:input i[]?:output_size b:align_corners
+    upsample_trilinear3d.vec _upsample_bilinear2d_aa.vec
+    _upsample_bicubic2d_aa.vec | T:input i[]?:output_size b:align_corners
     f[]?:scale_factors
 upsample_linear1d.default | T:self i[]:output_size b:align_corners f?:scales=
-upsample_bilinear2d.default upsample_bicubic2d.default | T:self i[]:output_size
-    b:align_corners f?:scales_h= f?:scales_w=
+upsample_bilinear2d.default upsample_bicubic2d.default
+    _upsample_bilinear2d_aa.default _upsample_bicubic2d_aa.default | T:self
+    i[]:output_size b:align_corners f?:scales_h= f?:scales_w=
 upsample_trilinear3d.default | T:self i[]:output_size b:align_corners
     f?:scales_d= f?:scales_h= f?:scales_w=
 affine_grid_generator.default | T:theta i[]:size b:align_corners
@@ -338,6 +357,7 @@ _reshape_alias.default | T:self i[]:size i[]:stride
 _unsafe_view.default view.default view_copy.default | T:self i[]:size
 chunk.default unsafe_chunk.default | T:self i:chunks i:dim= =[]
 diagonal.default | T:self i:offset= i:dim1= i:dim2=
+broadcast_to.default | T:self i[]:size
 expand.default | T:self i[]:size *b:implicit=
 flatten.using_ints | T:self i:start_dim= i:end_dim=
 narrow.default | T:self i:dim i:start i:length

@@ -12,6 +12,7 @@
 /// torch.export.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/KnownValues.h"
 #include "compiler/import/torch/Rules.h"
 #include "compiler/import/torchscript/Evaluator.h"
 #include "compiler/import/torchscript/Types.h"
@@ -122,6 +123,26 @@ std::optional<Datum> Evaluator::knownNumber(const Datum &Tensor) const {
   return It == Known.end() ? std::nullopt : std::optional(It->second);
 }
 
+std::optional<Datum> Evaluator::computedNumber(const Datum &Tensor) {
+  if (std::optional<Datum> N = knownNumber(Tensor))
+    return N;
+  mlir::Value V = valueOf(Tensor);
+  if (!V)
+    return std::nullopt;
+  // Anew each time: what was seen may have been erased since.
+  onnx::KnownValues Values(Into.facts(), Weights);
+  std::optional<onnx::Contents> Of = Values.contents(V);
+  if (!Of || Of->count() != 1)
+    return std::nullopt;
+  if (Of->isReal())
+    return Datum::ofFloat(Of->Real[0]);
+  if (graph::isBool(torch::Emitter::element(V))) {
+    std::optional<int64_t> Truth = Of->Whole[0].asConstant();
+    return Truth ? std::optional(Datum::ofBool(*Truth != 0)) : std::nullopt;
+  }
+  return Datum::ofInt(Into.facts().simplify(Of->Whole[0]));
+}
+
 Datum Evaluator::scalarTensor(const Datum &Number) {
   ScalarType T = Number.Is == Kind::Float  ? ScalarType::Float
                  : Number.Is == Kind::Bool ? ScalarType::Bool
@@ -163,17 +184,17 @@ bool Evaluator::bindOne(const SchemaArgument &S, const Datum &Given,
   Datum V = Given;
   bool WantsTensor = S.Is == Wants::Tensor || S.Is == Wants::Tensors;
   if (Given.isTensor() && !WantsTensor)
-    if (std::optional<Datum> N = knownNumber(Given))
+    if (std::optional<Datum> N = computedNumber(Given))
       V = *N;
   auto ListOf = [&](Kind First, Kind Second) {
     return V.isSequence() && llvm::all_of(*V.Items, [&](const Datum &D) {
-             if (D.isTensor())
-               return knownNumber(D).has_value();
-             return D.Is == First || D.Is == Second;
+             std::optional<Datum> N =
+                 D.isTensor() ? computedNumber(D) : std::optional(D);
+             return N && (D.isTensor() || N->Is == First || N->Is == Second);
            });
   };
   auto Number = [&](const Datum &D) {
-    return D.isTensor() ? *knownNumber(D) : D;
+    return D.isTensor() ? *computedNumber(D) : D;
   };
   switch (S.Is) {
   case Wants::Tensor:
@@ -433,11 +454,13 @@ Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
     }
   }
   bool Writes = false;
+  // "torchvision.nms" has its domain.
+  bool Domain = Operator.contains('.') || Operator.contains("::");
   if (Chosen && !Custom)
-    N.Target = "aten." + Name + "." + std::string(Chosen->Overload);
+    N.Target =
+        (Domain ? "" : "aten.") + Name + "." + std::string(Chosen->Overload);
   if (!Custom &&
       (Schemas.empty() || (Chosen && !torch::findRule(N.Target, Writes)))) {
-    bool Domain = Operator.contains('.') || Operator.contains("::");
     return fail(Code::ImportUnknownOp,
                 "kpc has no import rule for the operator '" +
                     std::string(Domain ? "" : "aten::") + printable(Name) + "'",

@@ -251,7 +251,7 @@ Datum Evaluator::convert(const std::string &Type, const Datum &V) {
     return Datum::ofText(V.Is == Kind::Text ? V.Text : shown(V));
   Datum N = V;
   if (V.isTensor()) {
-    std::optional<Datum> Held = knownNumber(V);
+    std::optional<Datum> Held = computedNumber(V);
     if (!Held)
       return unknownNumber("the data of a tensor decides it");
     N = *Held;

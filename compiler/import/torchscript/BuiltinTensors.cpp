@@ -110,7 +110,7 @@ std::optional<Datum> Evaluator::callTensor(const std::string &Name,
   if (Name == "T" || Name == "H")
     return callAten("numpy_T", A);
   if (Name == "item") {
-    if (std::optional<Datum> N = knownNumber(X))
+    if (std::optional<Datum> N = computedNumber(X))
       return N;
     return unknownNumber("the data of a tensor decides it");
   }

@@ -47,8 +47,8 @@ public:
   static constexpr unsigned Deepest = 1000;
 
   Evaluator(Archive &Script, torch::Program &P, torch::Importer &Into,
-            std::vector<std::string> &Notes)
-      : Script(Script), P(P), Into(Into), Notes(Notes) {}
+            const WeightStore &Weights, std::vector<std::string> &Notes)
+      : Script(Script), P(P), Into(Into), Weights(Weights), Notes(Notes) {}
 
   /// Calls a method of the top module. A null result comes after a report.
   std::optional<Datum> run(const Datum &Top, const std::string &Method,
@@ -169,11 +169,15 @@ private:
                    bool Constant);
   /// The number that a tensor is known to hold.
   std::optional<Datum> knownNumber(const Datum &Tensor) const;
+  /// The same where it follows from constants and sizes by what was computed:
+  /// traces take the greatest of several sizes from a tensor of them.
+  std::optional<Datum> computedNumber(const Datum &Tensor);
   void note(const std::string &Text);
 
   Archive &Script;
   torch::Program &P;
   torch::Importer &Into;
+  const WeightStore &Weights;
   std::vector<std::string> &Notes;
   std::deque<Frame> Frames; ///< addresses stay
   /// Weights that nothing has read so far, by name.

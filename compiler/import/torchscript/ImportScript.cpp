@@ -54,6 +54,7 @@ public:
 
 private:
   bool body(torch::Importer &Into, const Function &F, const KeptMap &State,
+            const WeightStore &Weights,
             const std::map<std::string, Datum> &Arguments);
   void addOutputs(Evaluator &E, const Datum &V, const std::string &Name);
   void findChanged(Evaluator &E, const Datum &Top,
@@ -199,9 +200,10 @@ void Walk::findChanged(Evaluator &E, const Datum &Top,
 //===----------------------------------------------------------------------===//
 
 bool Walk::body(torch::Importer &Into, const Function &F, const KeptMap &State,
+                const WeightStore &Weights,
                 const std::map<std::string, Datum> &Arguments) {
   size_t Errors = Diags.errorCount();
-  Evaluator E(Script, P, Into, Notes);
+  Evaluator E(Script, P, Into, Weights, Notes);
   for (const auto &[Name, K] : State)
     E.presetAttribute(Name, K.After.isTensor() ? Evaluator::tensorNamed(Name)
                                                : K.After);
@@ -252,8 +254,9 @@ OwningOpRef<ModuleOp> Walk::run(MLIRContext &Context,
     Inputs.insert(Attribute);
   }
   torch::Importer I(Context, Import, Name, P, Inputs, Weights, Diags);
-  return I.run(
-      [&](torch::Importer &Into) { return body(Into, F, State, *Arguments); });
+  return I.run([&](torch::Importer &Into) {
+    return body(Into, F, State, Weights, *Arguments);
+  });
 }
 
 static bool refuseState(const KeptMap &Changed, Diagnostics &Diags) {

@@ -5,26 +5,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Folding.h"
 #include "compiler/import/onnx/Rules.h"
 
 using namespace kpc::graph;
 
 namespace kpc::onnx {
 
+using frontend::Fold;
+using frontend::LargestBlock;
+
 //===----------------------------------------------------------------------===//
 // Col2Im
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// One spatial dimension of the image and of the blocks that cover it.
-struct Fold {
-  int64_t Image, Block, Stride, Dilation, Low, High;
-  /// The places that a block has along the dimension.
-  int64_t places() const {
-    return (Image + Low + High - Dilation * (Block - 1) - 1) / Stride + 1;
-  }
-};
-} // namespace
 
 static std::optional<std::vector<Fold>> readFolds(NodeImport &N) {
   std::optional<std::vector<int64_t>> Image = N.knownInts(1, "image_shape");
@@ -40,14 +33,15 @@ static std::optional<std::vector<Fold>> readFolds(NodeImport &N) {
               Dilation.size() == Count && Pads.size() == 2 * Count;
   std::vector<Fold> Folds;
   for (size_t I = 0; Fits && I < Count; ++I) {
-    Fold F{(*Image)[I], (*Block)[I], Stride[I],
+    int64_t Size = (*Image)[I];
+    Fold F{Expr(Size),  (*Block)[I], Stride[I],
            Dilation[I], Pads[I],     Pads[I + Count]};
     constexpr int64_t Most = int64_t(1) << 30;
-    for (int64_t V : {F.Image, F.Block, F.Stride, F.Dilation})
+    for (int64_t V : {Size, F.Block, F.Stride, F.Dilation})
       Fits &= V >= 1 && V < Most;
     for (int64_t V : {F.Low, F.High})
       Fits &= V >= 0 && V < Most;
-    Fits = Fits && F.Image + F.Low + F.High >= F.Dilation * (F.Block - 1) + 1;
+    Fits = Fits && Size + F.Low + F.High >= F.Dilation * (F.Block - 1) + 1;
     Folds.push_back(F);
   }
   if (Fits)
@@ -57,31 +51,6 @@ static std::optional<std::vector<Fold>> readFolds(NodeImport &N) {
   return std::nullopt;
 }
 
-/// The blocks' elements along one dimension, summed where they meet: `X` has
-/// the block's at `BlockAxis` and its places at `PlaceAxis`, which becomes the
-/// image's.
-static Value foldAxis(NodeImport &N, Value X, int64_t BlockAxis,
-                      int64_t PlaceAxis, const Fold &F) {
-  Value Sum;
-  for (int64_t B = 0; B < F.Block && X; ++B) {
-    Value Part = N.sliceAxis(X, BlockAxis, B, 1);
-    auto Rank = static_cast<size_t>(N.rank(X));
-    auto At = static_cast<size_t>(PlaceAxis);
-    Ints Low(Rank, 0), High(Rank, 0), Between(Rank, 0);
-    // A negative pad cuts off what lies in the image's margin.
-    Between[At] = F.Stride - 1;
-    Low[At] = B * F.Dilation - F.Low;
-    int64_t Spread = (F.places() - 1) * F.Stride + 1;
-    High[At] = F.Image - Low[At] - Spread;
-    Part = N.pad(Part, N.like(0, X), Low, High, Between);
-    Sum = Sum ? N.add(Sum, Part) : Part;
-  }
-  return Sum;
-}
-
-/// Elements along one axis of a block: each is a pad and a sum.
-static constexpr int64_t LargestBlock = 1024;
-
 static void importCol2Im(NodeImport &N) {
   N.expectInputs(3, 3);
   Value X = N.input(0);
@@ -90,7 +59,6 @@ static void importCol2Im(NodeImport &N) {
   std::optional<std::vector<Fold>> Folds = readFolds(N);
   if (!Folds)
     return;
-  auto Count = static_cast<int64_t>(Folds->size());
   int64_t Elements = 1, Places = 1;
   for (const Fold &F : *Folds) {
     if (F.Block > LargestBlock) {
@@ -100,7 +68,7 @@ static void importCol2Im(NodeImport &N) {
       return;
     }
     Elements *= F.Block;
-    Places *= F.places();
+    Places *= *F.places().asConstant();
   }
   Expr Channels = N.rank(X) == 3 ? N.dims(X)[1].floorDiv(Elements) : Expr(0);
   if (N.rank(X) != 3 || N.dims(X)[2] != Expr(Places) ||
@@ -111,18 +79,7 @@ static void importCol2Im(NodeImport &N) {
                                   std::to_string(Places) + " blocks");
     return;
   }
-  // [N, C, block…, places…]: one axis after another, as the sum is linear.
-  Dims Sizes = {N.dims(X)[0], Channels}, Result = Sizes;
-  for (const Fold &F : *Folds)
-    Sizes.push_back(F.Block);
-  for (const Fold &F : *Folds) {
-    Sizes.push_back(F.places());
-    Result.push_back(F.Image);
-  }
-  Value Y = N.reshape(X, Sizes);
-  for (int64_t I = 0; I < Count; ++I)
-    Y = foldAxis(N, Y, 2 + I, 2 + Count + I, (*Folds)[static_cast<size_t>(I)]);
-  N.result(0, N.reshape(Y, Result));
+  N.result(0, frontend::foldBlocks(N, X, Channels, *Folds));
 }
 
 //===----------------------------------------------------------------------===//

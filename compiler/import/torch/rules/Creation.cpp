@@ -90,8 +90,14 @@ static void noise(NodeImport &N) {
                 "each run: make the noise an input of the model");
 }
 
+static void shapeAsTensor(NodeImport &N) {
+  if (Value X = N.tensor("self"))
+    N.result(N.Emitter::sizes(N.dims(X)));
+}
+
 ArrayRef<Rule> creationRules() {
   static const Rule Rows[] = {
+      {"_shape_as_tensor.default", shapeAsTensor},
       {"arange.default", range},
       {"arange.start", range},
       {"arange.start_step", range},

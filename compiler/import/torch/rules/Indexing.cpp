@@ -340,6 +340,31 @@ template <ScatterKind K> static void indexWrite(NodeImport &N) {
   scatterElements(N, K, X, Index, From, static_cast<int64_t>(Axis));
 }
 
+/// Writes to places of the flattened tensor.
+static void put(NodeImport &N) {
+  Value X = N.tensor("self"), Index = N.tensor("index"),
+        From = N.tensor("source");
+  if (!X || !Index || !From)
+    return;
+  Dims Sizes(N.dims(X));
+  Expr Count = typeOf(X).getNumElements(),
+       Places = typeOf(Index).getNumElements();
+  Index = N.reshape(N.cast(Index, N.i64()), {Places});
+  // From the end, where they are negative.
+  Index = N.select(N.compare(Predicate::lt, Index, N.scalarInt(0, N.i64())),
+                   N.add(Index, N.sizeScalar(Count, N.i64())), Index);
+  if (!Index)
+    return;
+  Value Y =
+      N.build(ScatterElementsOp::getOperationName(),
+              {N.reshape(X, {Count}), Index,
+               N.cast(N.reshape(From, {Places}), N.element(X))},
+              {kindAttr(N, N.flag("accumulate", false) ? ScatterKind::add
+                                                       : ScatterKind::none),
+               N.intAttr("axis", 0)});
+  N.result(N.reshape(Y, Sizes));
+}
+
 /// slice_scatter and select_scatter: a part of a tensor replaced.
 template <bool Row> static void partWrite(NodeImport &N) {
   Value X = N.tensor("self"), From = N.tensor("src");
@@ -416,7 +441,6 @@ static void ordered(NodeImport &N, bool Top, bool Values) {
 static void topK(NodeImport &N) { ordered(N, true, true); }
 static void sort(NodeImport &N) { ordered(N, false, true); }
 static void argSort(NodeImport &N) { ordered(N, false, false); }
-
 /// The lower one of two middles.
 static void median(NodeImport &N) {
   Value X = N.tensor("self");
@@ -467,6 +491,7 @@ ArrayRef<Rule> indexingRules() {
       {"median.default", median},
       {"median.dim", median},
       {"one_hot.default", oneHot},
+      {"put.default", put, Too},
       {"scatter.reduce", scatter<ScatterKind::none>, Too},
       {"scatter.src", scatter<ScatterKind::none>, Too},
       {"scatter.value", scatter<ScatterKind::none>, Too},

@@ -128,7 +128,7 @@ template <bool Lower> static void triangle(NodeImport &N) {
 //===----------------------------------------------------------------------===//
 
 /// One side of an axis, filled as reflection, replication or a circle says.
-static Value side(NodeImport &N, Value X, int64_t Axis, int64_t Count,
+static Value side(NodeImport &N, Value X, int64_t Axis, const Expr &Count,
                   bool Front, llvm::StringRef Mode) {
   Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
   if (Mode == "circular")
@@ -137,37 +137,83 @@ static Value side(NodeImport &N, Value X, int64_t Axis, int64_t Count,
     return N.reverse(
         N.sliceAxis(X, Axis, Front ? Expr(1) : Size - 1 - Count, Count), Axis);
   Dims Wide(N.dims(X));
-  Wide[static_cast<size_t>(Axis)] = Expr(Count);
+  Wide[static_cast<size_t>(Axis)] = Count;
   return N.broadcast(N.sliceAxis(X, Axis, Front ? Expr(0) : Size - 1, 1), Wide);
+}
+
+/// A constant at both ends of an axis, as wide as the run's sizes say; what is
+/// negative cuts.
+static Value padAxisBySizes(NodeImport &N, Value X, Value Filler, int64_t Axis,
+                            const Expr &Low, const Expr &High) {
+  if (!X || !Filler)
+    return {};
+  const shape::Facts &Known = N.importer().facts();
+  auto At = static_cast<size_t>(Axis);
+  Expr Whole = N.dims(X)[At] + Low + High;
+  auto Positive = [&](const Expr &E) {
+    return Known.simplify(Expr::max(E, 0));
+  };
+  Expr CutLow = Positive(Expr(0) - Low), CutHigh = Positive(Expr(0) - High);
+  if (CutLow != Expr(0) || CutHigh != Expr(0))
+    X = N.sliceAxis(X, Axis, CutLow, N.dims(X)[At] - CutLow - CutHigh);
+  if (!X)
+    return {};
+  auto Filled = [&](const Expr &Count) {
+    Dims Sizes(N.dims(X));
+    Sizes[At] = Count;
+    return N.broadcast(Filler, Sizes);
+  };
+  SmallVector<Value> Parts;
+  if (Expr Count = Positive(Low); Count != Expr(0))
+    Parts.push_back(Filled(Count));
+  Parts.push_back(X);
+  if (Expr Count = Positive(High); Count != Expr(0))
+    Parts.push_back(Filled(Count));
+  Value Y = N.concat(Parts, Axis);
+  return Y && N.dims(Y)[At] != Whole ? N.sliceAxis(Y, Axis, 0, Whole) : Y;
+}
+
+static void constantPadBy(NodeImport &N, Value X, const Dims &Given) {
+  auto Rank = static_cast<size_t>(N.rank(X));
+  Ints Low(Rank, 0), High = Low, None = Low;
+  Value Filler = N.has("value") ? N.operand("value", N.element(X))
+                                : N.scalarInt(0, N.element(X));
+  for (size_t I = 0; I < Given.size() / 2; ++I) {
+    std::optional<int64_t> Front = Given[2 * I].asConstant(),
+                           Back = Given[2 * I + 1].asConstant();
+    size_t At = Rank - 1 - I;
+    if (Front && Back) {
+      Low[At] = *Front;
+      High[At] = *Back;
+    } else {
+      X = padAxisBySizes(N, X, Filler, static_cast<int64_t>(At), Given[2 * I],
+                         Given[2 * I + 1]);
+    }
+  }
+  N.result(N.pad(X, Filler, Low, High, None));
 }
 
 static void padBy(NodeImport &N, llvm::StringRef Mode, std::string_view Pads) {
   Value X = N.tensor("self");
-  Ints Given = N.integers(Pads, {});
+  Dims Given = N.sizes(Pads).value_or(Dims());
   if (!X || N.bad() || Given.size() % 2 ||
       static_cast<int64_t>(Given.size()) > 2 * N.rank(X))
     return N.give();
   int64_t Rank = N.rank(X);
-  if (Mode == "constant") {
-    Ints Low(static_cast<size_t>(Rank), 0), High = Low, None = Low;
-    for (size_t I = 0; I < Given.size() / 2; ++I) {
-      Low[static_cast<size_t>(Rank) - 1 - I] = Given[2 * I];
-      High[static_cast<size_t>(Rank) - 1 - I] = Given[2 * I + 1];
-    }
-    Value Filler = N.has("value") ? N.operand("value", N.element(X))
-                                  : N.scalarInt(0, N.element(X));
-    return N.result(N.pad(X, Filler, Low, High, None));
-  }
+  if (Mode == "constant")
+    return constantPadBy(N, X, Given);
   for (size_t I = 0; I < Given.size() / 2 && X; ++I) {
     int64_t Axis = Rank - 1 - static_cast<int64_t>(I);
-    int64_t Low = Given[2 * I], High = Given[2 * I + 1];
-    if (Low < 0 || High < 0)
-      return (void)N.unsupported("a negative pad of mode " + Mode.str());
+    Expr Low = Given[2 * I], High = Given[2 * I + 1];
+    for (const Expr &E : {Low, High})
+      if (N.importer().facts().range(E).Min < 0)
+        return (void)N.unsupported("a pad of " + E.str() + ", which may be " +
+                                   "negative, of mode " + Mode.str());
     SmallVector<Value> Parts;
-    if (Low > 0)
+    if (Low != Expr(0))
       Parts.push_back(side(N, X, Axis, Low, true, Mode));
     Parts.push_back(X);
-    if (High > 0)
+    if (High != Expr(0))
       Parts.push_back(side(N, X, Axis, High, false, Mode));
     X = N.concat(Parts, Axis);
   }

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Rules.h"
 
+#include <cmath>
+
 using namespace kpc::graph;
 
 namespace kpc::torch {
@@ -41,18 +43,61 @@ static Moments moments(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
   return M;
 }
 
+/// What normalises by the batch or the image at hand may not count it into
+/// running statistics: those are state of training.
+static bool keepsNoStatistics(NodeImport &N) {
+  if (!N.has("running_mean") && !N.has("running_var"))
+    return true;
+  N.unsupported("normalises by the data at hand and updates running "
+                "statistics, which is training: export the program after "
+                "model.eval()");
+  return false;
+}
+
+/// The mean and the biased variance of all axes but the channels'.
+static void normByBatch(NodeImport &N) {
+  Value X = N.tensor("input"), Scale = N.optionalTensor("weight"),
+        Bias = N.optionalTensor("bias");
+  if (N.bad() || !keepsNoStatistics(N))
+    return;
+  int64_t Rank = N.rank(X);
+  if (Rank < 2) {
+    N.fail(Code::ImportRank, "normalises channels of a tensor of rank " +
+                                 std::to_string(Rank) + ", expected 2 or more");
+    return;
+  }
+  Type Stored = N.element(X), Wide = N.wide(X);
+  X = N.cast(X, Wide);
+  Ints Axes = axesFrom(1, Rank);
+  Axes[0] = 0;
+  Moments M = moments(N, X, Axes, N.real("eps", 1e-5));
+  Value Factor = M.Scale;
+  if (Scale)
+    Factor = N.mul(Factor, alongChannels(N, N.cast(Scale, Wide), Rank));
+  Value Y = N.mul(M.Centred, Factor);
+  if (Bias)
+    Y = N.add(Y, alongChannels(N, N.cast(Bias, Wide), Rank));
+  N.result(0, N.cast(Y, Stored));
+  if (N.resultCount() != 3 || N.bad())
+    return;
+  Dims Channels = {N.dims(X)[1]};
+  N.result(1, N.cast(N.reshape(M.Mean, Channels), N.declaredType(1)));
+  N.result(2, N.cast(N.reshape(M.Scale, Channels), N.declaredType(2)));
+}
+
 static void batchNorm(NodeImport &N) {
+  if (N.flag("training", false))
+    return normByBatch(N);
   Value X = N.tensor("input"), Scale = N.optionalTensor("weight"),
         Bias = N.optionalTensor("bias"),
         Mean = N.optionalTensor("running_mean"),
         Var = N.optionalTensor("running_var");
   if (N.bad())
     return;
-  if (N.flag("training", false) || !Mean || !Var || N.rank(X) < 2) {
-    N.unsupported("normalises by the batch at hand, which is training: export "
-                  "the program after model.eval()");
-    return;
-  }
+  if (!Mean || !Var)
+    return normByBatch(N);
+  if (N.rank(X) < 2)
+    return (void)N.fail(Code::ImportRank, "normalises channels of a vector");
   int64_t Rank = N.rank(X);
   Type Stored = N.element(X), Wide = N.wide(X);
   for (Value *V : {&X, &Scale, &Bias, &Mean, &Var})
@@ -155,6 +200,8 @@ static void instanceNorm(NodeImport &N) {
     return N.give();
   if (!N.flag("use_input_stats", true))
     return batchNorm(N);
+  if (!keepsNoStatistics(N))
+    return;
   int64_t Rank = N.rank(X);
   Type Stored = N.element(X), Wide = N.wide(X);
   X = N.cast(X, Wide);
@@ -182,16 +229,89 @@ static void weightNorm(NodeImport &N) {
   N.result(N.mul(V, N.div(G, Norm)));
 }
 
+//===----------------------------------------------------------------------===//
+// Lengths of differences and angles
+//===----------------------------------------------------------------------===//
+
+/// Both operands as floats of one shape; null values after a report.
+static std::pair<Value, Value> twoFloats(NodeImport &N) {
+  Type T = N.promoted("x1", "x2");
+  Value A = N.tensor("x1"), C = N.tensor("x2");
+  if (!T || !A || !C)
+    return {};
+  std::optional<Dims> Both = N.broadcastSizes(N.dims(A), N.dims(C));
+  if (!Both)
+    return {};
+  if (!isFloat(T))
+    T = N.f32();
+  return {N.broadcast(N.cast(A, T), *Both), N.broadcast(N.cast(C, T), *Both)};
+}
+
+static void cosineSimilarity(NodeImport &N) {
+  auto [A, C] = twoFloats(N);
+  if (!A || !C)
+    return N.give();
+  int64_t Axis = N.axis(N.integer("dim", 1), N.rank(A));
+  if (N.bad() || N.rank(A) == 0)
+    return (void)N.fail(Code::ImportRank, "takes the angle of scalars");
+  Type Stored = N.element(A);
+  auto Unit = [&](Value X) {
+    X = N.cast(X, N.wide(X));
+    Value Length = N.sqrt(N.reduce(ReduceKind::sum, N.mul(X, X), {Axis}, true));
+    return N.div(X, N.max(Length, N.like(N.real("eps", 1e-8), Length)));
+  };
+  N.result(N.cast(N.reduce(ReduceKind::sum, N.mul(Unit(A), Unit(C)), {Axis}),
+                  Stored));
+}
+
+static void pairwiseDistance(NodeImport &N) {
+  auto [A, C] = twoFloats(N);
+  if (!A || !C)
+    return N.give();
+  if (N.rank(A) == 0)
+    return (void)N.fail(Code::ImportRank, "takes the distance of scalars");
+  double P = N.real("p", 2);
+  bool Keep = N.flag("keepdim", false);
+  Type Stored = N.element(A);
+  Value X = N.addScalar(N.sub(A, C), N.real("eps", 1e-6));
+  X = N.unary<AbsOp>(N.cast(X, N.wide(A)));
+  int64_t Last = N.rank(A) - 1;
+  Value Y;
+  if (std::isinf(P)) {
+    Y = N.reduce(P > 0 ? ReduceKind::max : ReduceKind::min, X, {Last}, Keep);
+  } else if (P == 2) {
+    Y = N.sqrt(N.reduce(ReduceKind::sum, N.mul(X, X), {Last}, Keep));
+  } else if (P == 1) {
+    Y = N.reduce(ReduceKind::sum, X, {Last}, Keep);
+  } else if (P > 0) {
+    Y = N.reduce(ReduceKind::sum, N.binary<PowOp>(X, N.like(P, X)), {Last},
+                 Keep);
+    Y = Y ? N.binary<PowOp>(Y, N.like(1 / P, Y)) : Y;
+  } else {
+    return (void)N.unsupported("a distance of order " + std::to_string(P) +
+                               "; kpc takes orders above 0");
+  }
+  N.result(N.cast(Y, Stored));
+}
+
 ArrayRef<Rule> normalizationRules() {
+  constexpr std::string_view Training =
+      "training that updates running statistics";
   static const Rule Rows[] = {
       {"_batch_norm_no_update.default", batchNorm},
+      {"_native_batch_norm_legit.default", batchNorm, InPlace::No, Training},
+      {"_native_batch_norm_legit.no_stats", batchNorm},
       {"_native_batch_norm_legit_no_training.default", batchNorm},
       {"_weight_norm.default", weightNorm},
-      {"batch_norm.default", batchNorm, InPlace::No, "training"},
+      {"batch_norm.default", batchNorm, InPlace::No, Training},
+      {"cosine_similarity.default", cosineSimilarity},
       {"group_norm.default", groupNorm},
-      {"instance_norm.default", instanceNorm},
+      {"instance_norm.default", instanceNorm, InPlace::No, Training},
       {"layer_norm.default", layerNorm},
+      {"native_batch_norm.default", batchNorm, InPlace::No, Training},
       {"native_layer_norm.default", layerNorm},
+      {"pairwise_distance.default", pairwiseDistance, InPlace::No,
+       "orders above 0"},
       {"rms_norm.default", rmsNorm},
   };
   return Rows;

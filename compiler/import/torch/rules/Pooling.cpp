@@ -99,9 +99,9 @@ static std::optional<Windows> windows(NodeImport &N, Value X, size_t Count) {
   return S;
 }
 
-/// The places of maxima: tap by tap, each a strided slice of the padded input.
-static Value maxPlaces(NodeImport &N, Value X, const Windows &S) {
-  size_t Rank = N.dims(X).size(), Count = S.count(), Batch = Rank - Count;
+/// Each element's place among those of the last `Count` dimensions.
+static Value placesOf(NodeImport &N, Value X, size_t Count) {
+  size_t Rank = N.dims(X).size(), Batch = Rank - Count;
   Dims Sizes(N.dims(X));
   Value Place;
   Expr Below(1);
@@ -111,6 +111,16 @@ static Value maxPlaces(NodeImport &N, Value X, const Windows &S) {
     Place = Place ? N.add(Place, At) : At;
     Below = Below * Sizes[I];
   }
+  return Place;
+}
+
+static constexpr int64_t MostTaps = 1024;
+
+/// The places of maxima: tap by tap, each a strided slice of the padded input.
+static Value maxPlaces(NodeImport &N, Value X, const Windows &S) {
+  size_t Rank = N.dims(X).size(), Count = S.count(), Batch = Rank - Count;
+  Dims Sizes(N.dims(X));
+  Value Place = placesOf(N, X, Count);
   Ints Low(Batch, 0), High(Batch, 0), None(Rank, 0), Stride(Batch, 1);
   Low.append(S.Low);
   High.append(S.High);
@@ -126,7 +136,7 @@ static Value maxPlaces(NodeImport &N, Value X, const Windows &S) {
     Out.push_back((N.dims(Padded)[Batch + I] - Reach).floorDiv(S.Stride[I]) +
                   1);
     Taps *= S.Size[I];
-    if (Taps > 1024)
+    if (Taps > MostTaps)
       return N.unsupported("indices of windows of more than 1024 elements");
   }
   Value Best, BestPlace;
@@ -212,6 +222,48 @@ static Value adaptAxis(NodeImport &N, ReduceKind K, Value X, int64_t Axis,
   return N.concat(Parts, Axis);
 }
 
+/// The places of maxima of windows that differ. Each tap reads one place of all
+/// windows; the smaller ones repeat their last element, which never wins.
+static Value adaptedPlaces(NodeImport &N, Value X, ArrayRef<Expr> Wanted) {
+  size_t Count = Wanted.size(), First = N.dims(X).size() - Count;
+  SmallVector<std::vector<std::vector<int64_t>>> Reads(Count);
+  int64_t Taps = 1;
+  for (size_t I = 0; I < Count; ++I) {
+    int64_t In = *N.dims(X)[First + I].asConstant(),
+            Out = *Wanted[I].asConstant(), Widest = 1;
+    auto From = [&](int64_t J) { return J * In / Out; };
+    auto To = [&](int64_t J) { return ((J + 1) * In + Out - 1) / Out; };
+    for (int64_t J = 0; J < Out; ++J)
+      Widest = std::max(Widest, To(J) - From(J));
+    for (int64_t T = 0; T < Widest; ++T) {
+      Reads[I].emplace_back();
+      for (int64_t J = 0; J < Out; ++J)
+        Reads[I].back().push_back(std::min(From(J) + T, To(J) - 1));
+    }
+    Taps *= Widest;
+    if (Taps > MostTaps)
+      return N.unsupported("indices of windows of more than 1024 elements");
+  }
+  Value Place = placesOf(N, X, Count), Best, BestPlace;
+  for (int64_t T = 0; T < Taps; ++T) {
+    Value V = X, P = Place;
+    int64_t Rest = T;
+    for (size_t I = Count; I-- > 0;) {
+      auto Widest = static_cast<int64_t>(Reads[I].size());
+      Value Read =
+          N.intVector(Reads[I][static_cast<size_t>(Rest % Widest)], N.i64());
+      auto Axis = static_cast<int64_t>(First + I);
+      V = N.gather(V, Read, Axis);
+      P = N.gather(P, Read, Axis);
+      Rest /= Widest;
+    }
+    Value Better = Best ? N.compare(Predicate::gt, V, Best) : Value();
+    BestPlace = Best ? N.select(Better, P, BestPlace) : P;
+    Best = Best ? N.select(Better, V, Best) : V;
+  }
+  return BestPlace;
+}
+
 template <size_t Count, ReduceKind K> static void adaptive(NodeImport &N) {
   Value X = N.tensor("self");
   std::optional<Dims> Wanted = N.declaredSizes();
@@ -263,13 +315,55 @@ template <size_t Count, ReduceKind K> static void adaptive(NodeImport &N) {
   }
   N.result(0, N.cast(Y, Stored));
   if (N.resultCount() > 1 && !N.bad()) {
-    if (!Even)
-      return (void)N.unsupported("indices of windows that differ");
+    if (!Even) {
+      for (size_t I = First; I < Wanted->size(); ++I)
+        if (!N.dims(X)[I].asConstant() || !(*Wanted)[I].asConstant())
+          return (void)N.unsupported(
+              "indices in windows of a size that is known only at run time");
+      return N.result(
+          1, adaptedPlaces(N, X, ArrayRef<Expr>(*Wanted).drop_front(First)));
+    }
     S.Stride = S.Size;
     S.Dilation = Ints(Count, 1);
     S.Low = S.High = Ints(Count, 0);
     N.result(1, maxPlaces(N, X, S));
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Back
+//===----------------------------------------------------------------------===//
+
+/// Each element at its place of an image of zeros.
+template <size_t Count> static void unpool(NodeImport &N) {
+  Value X = N.tensor("self"), Places = N.tensor("indices");
+  std::optional<Dims> Wanted = N.sizes("output_size");
+  if (!X || !Places || !Wanted || N.bad())
+    return N.give();
+  if (Wanted->size() != Count || N.dims(X).size() < Count + 1) {
+    N.fail(Code::ImportShape, "puts " + dimsText(N.dims(X)) +
+                                  " into an image of " + dimsText(*Wanted));
+    return;
+  }
+  Dims Rows(N.dims(X).drop_back(Count)), Whole = Rows, Flat = Rows;
+  Expr Read(1), Written(1);
+  for (size_t I = 0; I < Count; ++I) {
+    Read = Read * N.dims(X)[Rows.size() + I];
+    Written = Written * (*Wanted)[I];
+    Whole.push_back((*Wanted)[I]);
+  }
+  Dims From = Rows;
+  From.push_back(Read);
+  Flat.push_back(Written);
+  mlir::Builder &B = N.builder();
+  Value Y =
+      N.build(ScatterElementsOp::getOperationName(),
+              {N.full(0, Flat, N.element(X)), N.reshape(Places, From),
+               N.reshape(X, From)},
+              {B.getNamedAttr("kind", ScatterKindAttr::get(B.getContext(),
+                                                           ScatterKind::none)),
+               N.intAttr("axis", static_cast<int64_t>(Rows.size()))});
+  N.result(N.reshape(Y, Whole));
 }
 
 ArrayRef<Rule> poolingRules() {
@@ -293,6 +387,8 @@ ArrayRef<Rule> poolingRules() {
       {"max_pool2d_with_indices.default", maxPool<2>, InPlace::No, Known},
       {"max_pool3d.default", maxPool<3>, InPlace::No, Known},
       {"max_pool3d_with_indices.default", maxPool<3>, InPlace::No, Known},
+      {"max_unpool2d.default", unpool<2>},
+      {"max_unpool3d.default", unpool<3>},
   };
   return Rows;
 }

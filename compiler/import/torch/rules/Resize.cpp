@@ -7,87 +7,11 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/Sampling.h"
 #include "compiler/import/torch/Rules.h"
-
-#include <algorithm>
-#include <cmath>
+#include "compiler/import/torch/rules/ResizeAxis.h"
 
 using namespace kpc::graph;
 
 namespace kpc::torch {
-
-namespace {
-/// How an axis is scaled.
-struct Scaling {
-  bool AlignCorners = false;
-  /// Elements of the input for one of the result; 0: from the sizes.
-  double Step = 0;
-
-  double step(int64_t In, int64_t Out) const {
-    if (AlignCorners)
-      return Out > 1 ? double(In - 1) / double(Out - 1) : 0;
-    return Step > 0 ? Step : double(In) / double(Out);
-  }
-  double source(int64_t I, double By) const {
-    return AlignCorners ? double(I) * By : (double(I) + 0.5) * By - 0.5;
-  }
-};
-enum class Mode { Nearest, NearestExact, Linear, Cubic };
-} // namespace
-
-/// Results of one axis as weighted taps of the input.
-static Value scaled(NodeImport &N, Value X, int64_t Axis, int64_t Out,
-                    const Scaling &S, Mode M) {
-  std::optional<int64_t> Size =
-      N.dims(X)[static_cast<size_t>(Axis)].asConstant();
-  if (!Size || *Size < 1 || Out < 1 || Out > 16384)
-    return N.unsupported("resizes a size that is known only at run time");
-  int64_t In = *Size;
-  double By = S.step(In, Out);
-  size_t Taps = M == Mode::Cubic ? 4 : M == Mode::Linear ? 2 : 1;
-  std::vector<std::vector<int64_t>> Places(Taps);
-  std::vector<std::vector<double>> Weights(Taps);
-  for (int64_t I = 0; I < Out; ++I) {
-    if (Taps == 1) {
-      // PyTorch computes the place in f32.
-      float Place =
-          M == Mode::Nearest
-              ? static_cast<float>(I) * static_cast<float>(By)
-              : (static_cast<float>(I) + 0.5F) * static_cast<float>(By);
-      Places[0].push_back(
-          std::min<int64_t>(static_cast<int64_t>(std::floor(Place)), In - 1));
-      continue;
-    }
-    double At = S.source(I, By);
-    if (M == Mode::Linear)
-      At = std::max(At, 0.0);
-    auto Low = static_cast<int64_t>(std::floor(At));
-    double F = At - double(Low);
-    // Keys' cubic with a = -0.75.
-    constexpr double A = -0.75;
-    auto Near = [](double V) { return ((A + 2) * V - (A + 3)) * V * V + 1; };
-    auto Far = [](double V) {
-      return ((A * V - 5 * A) * V + 8 * A) * V - 4 * A;
-    };
-    double Linear[] = {1 - F, F},
-           Cubic[] = {Far(F + 1), Near(F), Near(1 - F), Far(2 - F)};
-    for (size_t T = 0; T < Taps; ++T) {
-      int64_t Place = Low + static_cast<int64_t>(T) - (Taps == 4 ? 1 : 0);
-      Places[T].push_back(std::clamp<int64_t>(Place, 0, In - 1));
-      Weights[T].push_back(Taps == 4 ? Cubic[T] : Linear[T]);
-    }
-  }
-  Dims Along(N.dims(X).size(), Expr(1));
-  Along[static_cast<size_t>(Axis)] = Expr(Out);
-  Value Sum;
-  for (size_t T = 0; T < Taps; ++T) {
-    Value Tap = N.gather(X, N.intVector(Places[T], N.i64()), Axis);
-    if (Taps > 1 && Tap)
-      Tap =
-          N.mul(Tap, N.reshape(N.floatVector(Weights[T], N.element(X)), Along));
-    Sum = Sum ? N.add(Sum, Tap) : Tap;
-  }
-  return Sum;
-}
 
 /// Each element several times, for sizes known only at run time.
 static Value repeated(NodeImport &N, Value X, int64_t Axis, int64_t Times) {
@@ -98,7 +22,8 @@ static Value repeated(NodeImport &N, Value X, int64_t Axis, int64_t Times) {
   return N.reshape(N.broadcast(N.unsqueeze(X, {Axis + 1}), Wide), Joined);
 }
 
-template <size_t Count, Mode M> static void upsample(NodeImport &N) {
+template <size_t Count, Mode M, bool Antialias = false>
+static void upsample(NodeImport &N) {
   bool Vec = N.has("input");
   Value X = N.tensor(Vec ? "input" : "self");
   std::optional<Dims> Wanted = N.declaredSizes();
@@ -128,7 +53,12 @@ template <size_t Count, Mode M> static void upsample(NodeImport &N) {
       continue;
     }
     Scaling S{Align, Factor > 0 ? 1 / Factor : 0};
-    X = scaled(N, X, Axis, Out.asConstant().value_or(0), S, M);
+    if (Antialias && Align)
+      return (void)N.unsupported("antialias with align_corners");
+    X = Antialias ? antialiased(N, X, Axis, Out, S, M)
+        : In.asConstant() && Out.asConstant()
+            ? scaled(N, X, Axis, *Out.asConstant(), S, M)
+            : scaledBySizes(N, X, Axis, Out, S, M);
   }
   N.result(N.cast(X, Stored));
 }
@@ -197,9 +127,18 @@ static void gridSampler(NodeImport &N) {
 }
 
 ArrayRef<Rule> resizeRules() {
-  constexpr std::string_view Known =
-      "sizes must be known, but for whole factors of nearest";
+  constexpr std::string_view Known = "up to 16384 results along an axis that "
+                                     "is known",
+                             Numbers = "sizes must be known; no align_corners";
   static const Rule Rows[] = {
+      {"_upsample_bicubic2d_aa.default", upsample<2, Mode::Cubic, true>,
+       InPlace::No, Numbers},
+      {"_upsample_bicubic2d_aa.vec", upsample<2, Mode::Cubic, true>,
+       InPlace::No, Numbers},
+      {"_upsample_bilinear2d_aa.default", upsample<2, Mode::Linear, true>,
+       InPlace::No, Numbers},
+      {"_upsample_bilinear2d_aa.vec", upsample<2, Mode::Linear, true>,
+       InPlace::No, Numbers},
       {"_upsample_nearest_exact1d.vec", upsample<1, Mode::NearestExact>,
        InPlace::No, Known},
       {"_upsample_nearest_exact2d.default", upsample<2, Mode::NearestExact>,

@@ -27,23 +27,40 @@ static Value flagsOf(NodeImport &N, Value X) {
   return N.cast(frontend::flatten(N, X), N.i1());
 }
 
-static void nonzero(NodeImport &N) {
-  Value X = N.tensor("self");
+/// The places of what is none of zero, an axis at a time; none after a report.
+static std::optional<SmallVector<Value>> nonzeroPlaces(NodeImport &N, Value X) {
   if (!X)
-    return;
-  if (N.rank(X) == 0)
-    return (void)N.unsupported("the places of a scalar that is none of zero");
+    return std::nullopt;
+  if (N.rank(X) == 0) {
+    N.unsupported("the places of a scalar that is none of zero");
+    return std::nullopt;
+  }
   Value Flags = flagsOf(N, X);
   std::optional<Expr> Count =
       N.decideSize(frontend::countTrue(N, Flags),
                    graph::typeOf(Flags).getNumElements(), 0, 0);
   if (!Count)
+    return std::nullopt;
+  return frontend::rowsOf(N, frontend::trueIndices(N, Flags, *Count, N.i64()),
+                          Dims(N.dims(X)));
+}
+
+static void nonzero(NodeImport &N) {
+  std::optional<SmallVector<Value>> Columns =
+      nonzeroPlaces(N, N.tensor("self"));
+  if (!Columns)
     return;
-  SmallVector<Value> Columns = frontend::rowsOf(
-      N, frontend::trueIndices(N, Flags, *Count, N.i64()), Dims(N.dims(X)));
-  for (Value &Column : Columns)
+  for (Value &Column : *Columns)
     Column = N.unsqueeze(Column, {1});
-  N.result(N.concat(Columns, 1));
+  N.result(N.concat(*Columns, 1));
+}
+
+/// `where` of a condition alone, and nonzero_numpy: a vector an axis.
+static void whereTrue(NodeImport &N) {
+  std::optional<SmallVector<Value>> Columns =
+      nonzeroPlaces(N, N.tensor(N.has("condition") ? "condition" : "self"));
+  for (size_t I = 0; Columns && I < Columns->size(); ++I)
+    N.result(I, (*Columns)[I]);
 }
 
 void selectByMask(NodeImport &N, Value X, Value Mask) {
@@ -245,11 +262,13 @@ ArrayRef<Rule> selectionRules() {
        "integers; not inside loops and branches"},
       {"masked_select.default", maskedSelect, InPlace::No, NotInside},
       {"nonzero.default", nonzero, InPlace::No, NotInside},
+      {"nonzero_numpy.default", whereTrue, InPlace::No, NotInside},
       {"torchvision.nms.default", nms, InPlace::No, NotInside},
       {"torchvision.roi_align.default", roiAlign, InPlace::No,
        "a positive sampling_ratio"},
       {"torchvision.roi_pool.default", roiPool, InPlace::No,
        "the first result alone"},
+      {"where.default", whereTrue, InPlace::No, NotInside},
   };
   return Rows;
 }

@@ -155,6 +155,10 @@ static void row(NodeImport &N, size_t I, int64_t Axis, const Expr &At) {
 /// Where a slice's bound lies, counted from the front and kept inside.
 static Expr bound(NodeImport &N, const Expr &Given, const Expr &Size) {
   const shape::Facts &Known = N.importer().facts();
+  // What is 0 or less, as -(n % 4), stays 0 where it is 0.
+  if (Known.range(Given).Max == 0 && Given != Expr(0))
+    return Known.simplify(
+        Expr::max(Given + Size, 0).mod(Known.simplify(Expr::max(Size, 1))));
   Expr At = Known.range(Given).Max < 0 || Given.asConstant().value_or(0) < 0
                 ? Expr::max(Given + Size, 0)
                 : Given;
@@ -307,6 +311,7 @@ ArrayRef<Rule> viewRules() {
       {"_reshape_alias.default", viewAsDeclared},
       {"_unsafe_view.default", viewAsDeclared},
       {"adjoint.default", transposeLast},
+      {"broadcast_to.default", expand},
       {"chunk.default", split},
       {"diagonal.default", diagonal, InPlace::No,
        "sizes must be known when compiling, and nothing may write to it"},

@@ -1,0 +1,104 @@
+//===- Experts.cpp - Import of products by groups of rows -----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Mixtures of experts sort their rows by expert and multiply each group of
+/// rows by its own matrix. S rows, G groups, matrices of [K, N].
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Rules.h"
+
+using namespace kpc::graph;
+
+namespace kpc::torch {
+
+/// Few rows read the matrices of their own groups: each is read, written and
+/// read again, where all groups would be read once.
+static bool takesOwnMatrices(const Expr &Rows, const Expr &Groups) {
+  std::optional<int64_t> S = Rows.asConstant(), G = Groups.asConstant();
+  return S && G && 3 * *S <= *G;
+}
+
+/// Rows of x by the matrix of their group; zeros behind the last group.
+static Value groupedProduct(NodeImport &N, Value X, Value W, Value Ends) {
+  Expr Rows = N.dims(X)[0], K = N.dims(W)[1], Groups = N.dims(W)[0];
+  Value Places = N.iota({Rows}, 0, N.i64());
+  // As many groups have ended as ends are not greater than the row's place.
+  Value Own = N.searchSorted(N.cast(Ends, N.i64()), Places, /*Right=*/true);
+  if (takesOwnMatrices(Rows, Groups)) {
+    Value Last = N.sizeScalar(Groups - 1, N.i64());
+    Value Matrices = N.gather(W, N.min(N.cast(Own, N.i64()), Last), 0);
+    Value Y = N.matmul(N.unsqueeze(X, {1}), Matrices);
+    if (!Y)
+      return {};
+    Value Inside = N.compare(Predicate::le, N.cast(Own, N.i64()), Last);
+    Y = N.reshape(Y, {Rows, N.dims(W)[2]});
+    return N.select(N.unsqueeze(Inside, {1}), Y, N.like(0, Y));
+  }
+  // One product of all groups: a row stands in its group's columns of K, and
+  // zeros in those of the others.
+  Value Group = N.iota({Expr(1), Groups}, 1, N.i64());
+  Value Here =
+      N.compare(Predicate::eq, N.unsqueeze(N.cast(Own, N.i64()), {1}), Group);
+  Value Spread =
+      N.select(N.unsqueeze(Here, {2}), N.unsqueeze(X, {1}), N.like(0, X));
+  return N.matmul(N.reshape(Spread, {Rows, Groups * K}),
+                  N.reshape(W, {Groups * K, N.dims(W)[2]}));
+}
+
+/// `Left`, `Right` and `Ends` are what the schema calls the operands.
+static void grouped(NodeImport &N, std::string_view Left,
+                    std::string_view Right, std::string_view Ends) {
+  Value X = N.tensor(Left), W = N.tensor(Right), E = N.optionalTensor(Ends);
+  if (N.bad())
+    return;
+  if (N.has("bias"))
+    return (void)N.unsupported("a bias of grouped products: add it behind");
+  Type T = N.has("out_dtype") ? N.type("out_dtype") : N.element(X);
+  if (N.bad())
+    return;
+  if (!E && N.rank(X) == 3 && N.rank(W) == 3)
+    return N.result(N.cast(N.matmul(X, W), T));
+  if (!E || N.rank(X) != 2 || N.rank(W) != 3 || N.rank(E) != 1)
+    return (void)N.unsupported(
+        "grouped products of " + dimsText(N.dims(X)) + " and " +
+        dimsText(N.dims(W)) +
+        ": kpc takes rows [s, k] by matrices [g, k, n] with the groups' ends, "
+        "and [g, s, k] by [g, k, n] without");
+  bool Fits =
+      (N.dims(X)[1] == N.dims(W)[1] || N.unify(N.dims(X)[1], N.dims(W)[1])) &&
+      (N.dims(E)[0] == N.dims(W)[0] || N.unify(N.dims(E)[0], N.dims(W)[0]));
+  if (!Fits) {
+    N.fail(Code::ImportShape,
+           "rows of " + dimsText(N.dims(X)) + ", matrices of " +
+               dimsText(N.dims(W)) + " and ends of " + dimsText(N.dims(E)) +
+               " do not fit together, expected [s, k], [g, k, n] and [g]");
+    return;
+  }
+  N.result(N.cast(groupedProduct(N, X, W, E), T));
+}
+
+static void groupedMm(NodeImport &N) { grouped(N, "self", "mat2", "offs"); }
+/// What transformers has where PyTorch's own kernel does not take a device.
+static void groupedFallback(NodeImport &N) {
+  grouped(N, "input", "weight", "offs");
+}
+
+ArrayRef<Rule> expertRules() {
+  constexpr std::string_view Forms =
+      "rows by [g, k, n] with ends, or batches; all groups compute all rows, "
+      "but where a third as many rows as groups or fewer are known";
+  static const Rule Rows[] = {
+      {"_grouped_mm.default", groupedMm, InPlace::No, Forms},
+      {"transformers.grouped_mm_fallback.default", groupedFallback, InPlace::No,
+       Forms},
+  };
+  return Rows;
+}
+
+} // namespace kpc::torch
