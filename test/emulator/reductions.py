@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Long reductions, argmax and running sums in parts, on the emulator.   reductions.py KPC DRIVER TARGET FOLDER
+"""Long reductions, argmax, running sums, large windows and GEMMs in parts, on the emulator.   reductions.py KPC DRIVER TARGET FOLDER
 
 Sizes are ragged and prime where they are not round. `kpc verify` compares with the model on the host, which walks in order.
 argmax has ties, infinities and NaN: what is equal, and what wins, decides the index.
@@ -78,7 +78,61 @@ CASES += [scan(kind, sizes, axis, exclusive, reverse)
           for exclusive in (0, 1) for reverse in (0, 1)]
 CASES += [scan("fp32", [40009], 0, 0, 0), scan("int32", ["n"], 0, 0, 1, run={"n": 3001}), scan("int32", ["n"], 0, 1, 0, run={"n": 1}),
           scan("int32", [2, "n", 3], 1, 1, 1, run={"n": 67})]
+# Fewer columns than a warp has lanes.
+MORE = [reduce("ReduceSum", "fp32", [40001, 4], [0]), reduce("ReduceMax", "fp16", [3001, 3], [0]), reduce("ReduceProd", "int32", [2, 701, 7], [1]),
+        reduce("ReduceLogSumExp", "fp32", [3000, 17], [0]), reduce("ReduceMean", "bf16", ["n", 5], [0], run={"n": 1009}),
+        reduce("ReduceMin", "fp32", ["n", "m"], [0], run={"n": 500, "m": 37}, ranges={"m": "1..64:opt=6"}), arg("ArgMax", "fp32", [3001, 2], 0, TIES)]
+# A block walks a row of several tiles; columns in blocks; rows of a thread each.
+MORE += [scan("fp32", [130, 2056], 1, exclusive, reverse) for exclusive, reverse in ((0, 0), (1, 1))]
+MORE += [scan("int32", [1201, 3], 0, exclusive, reverse) for exclusive, reverse in ((0, 1), (1, 0))]
+MORE += [scan("fp16", [2, 16392], 1, 0, 1), scan("fp32", [70, 9], 1, 1, 0), scan("int32", [1, "n"], 1, 0, 0, run={"n": 20011})]
+
+
+def whole(op, kind, sizes, run=None, ranges=None, kernels=1, **more):
+    return emulated.Case(named(op, kind, sizes, *more.values(), *(run or {}).values()), model(op, kind, sizes, None, ELEMENTS[kind], sizes, **more),
+                        ranges or {}, run or {}, shows="columns", kernels=kernels)
+
+
+# Columns that are read again: in registers, and of a length that is not known.
+MORE += [whole("Softmax", "fp32", [2, 21, 64, 33], axis=1), whole("LogSoftmax", "fp16", [1, 131, 4100], axis=1, kernels=2), whole("Softmax", "fp32", [7, 4133], axis=0),
+         whole("Softmax", "fp32", [1, "c", 4100], run={"c": 7}, ranges={"c": "1..64:opt=16"}, axis=1),
+         reduce("ReduceLogSumExp", "fp32", [2, 40, 2080], [1])]
+
+
+# Results with dims of one element.
+MORE += [emulated.Case(named(op, "fp32", sizes), model(op, "fp32", sizes, None, TensorProto.FLOAT, [*sizes[:2], *(1 for _ in sizes[2:])]))
+         for op, sizes in (("GlobalAveragePool", [2, 5, 33, 35]), ("GlobalMaxPool", [1, 3, 7, 11, 5]), ("GlobalAveragePool", [3, 4, 3, 3]))]
+
+
+def pool(op, kind, sizes, taps, **more):
+    out = sizes
+    pads = [size // 2 for size in taps] + [(size - 1) // 2 for size in taps]
+    return emulated.Case(named(op, kind, sizes, *taps, *more.values()), model(op, kind, sizes, None, ELEMENTS[kind], out, kernel_shape=taps, pads=pads, **more))
+
+
+MORE += [pool("MaxPool", "fp32", [1, 8, 17, 15], [13, 13]), pool("MaxPool", "fp16", [2, 3, 9, 20], [8, 9]), pool("MaxPool", "fp32", [1, 5, 6, 7, 8], [3, 5, 7]),
+         pool("AveragePool", "fp16", [1, 16, 14, 13], [9, 9], count_include_pad=1), pool("AveragePool", "fp32", [1, 4, 14, 13], [9, 9], count_include_pad=0)]
+
+
+def gemm(kind, rows, total, columns, turned=False, bias=False):
+    """Two kernels: parts of the sum, and what adds them up."""
+    given = {"a": [rows, total], "b": [columns, total] if turned else [total, columns], "c": [columns]}
+    nodes = [helper.make_node("Gemm", ["a", "b", "c"] if bias else ["a", "b"], ["s"], transB=int(turned)), helper.make_node("Relu", ["s"], ["y"])]
+    inputs = [helper.make_tensor_value_info(name, ELEMENTS[kind], sizes) for name, sizes in given.items() if bias or name != "c"]
+    graph = helper.make_graph(nodes, "gemm", inputs, [helper.make_tensor_value_info("y", ELEMENTS[kind], [rows, columns])])
+    return emulated.Case(named("Gemm", kind, [rows, total, columns], int(turned)), helper.make_model(graph, opset_imports=[OPSET], ir_version=9),
+                        options=emulated.PRECISIONS.get(kind, ()))
+
+
+MORE += [gemm("fp16", 24, 32768, 16), gemm("bf16", 9, 32768, 24, turned=True, bias=True), gemm("fp32", 16, 24576, 24, bias=True),
+         gemm("exact", 16, 16384, 16, turned=True)]
+
+
+def main():
+    """Presubmit, which runs sm_90a, has some of them."""
+    target = sys.argv[3]
+    return emulated.main(*sys.argv[1:5], CASES + (MORE[::4] if target == "sm_90a" else MORE), "reductions")
 
 
 if __name__ == "__main__":
-    sys.exit(emulated.main(*sys.argv[1:5], CASES, "reductions"))
+    sys.exit(main())
