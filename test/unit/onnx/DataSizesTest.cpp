@@ -157,8 +157,10 @@ static ModelProto appendingLoop(const char *Item) {
   G->add_input()->set_name("in");
   fill(G->add_node(), "Identity", {"go"}, {"again"});
   fill(G->add_node(), "Gather", {"x", "i"}, {"row"});
-  fill(G->add_node(), "Unsqueeze", {"i", "first"}, {"end"});
-  fill(G->add_node(), "Slice", {"x", "first", "end"}, {"part"});
+  if (std::string_view(Item) == "part") {
+    fill(G->add_node(), "Unsqueeze", {"i", "first"}, {"end"});
+    fill(G->add_node(), "Slice", {"x", "first", "end"}, {"part"});
+  }
   fill(G->add_node(), "SequenceInsert", {"in", Item}, {"out"});
   output(*G, "again");
   output(*G, "out");
@@ -173,7 +175,7 @@ TEST(Sequences, ALoopThatAppendsIsOneTensor) {
   Imported I(M);
   ASSERT_TRUE(I.Module) << I.Diags.text();
   EXPECT_EQ(I.count<graph::LoopOp>(), 1);
-  EXPECT_EQ(I.result(), "!graph.tensor<[d0*4], f32>");
+  EXPECT_EQ(I.result(), "!graph.tensor<[\"d0*4\"], f32>");
   EXPECT_NE(I.Diags.text().find("KPC-I0044"), std::string::npos);
 }
 
@@ -190,7 +192,7 @@ TEST(Sequences, MessagesOfUnknownLengths) {
       ->mutable_node(3)
       ->mutable_attribute(0)
       ->mutable_g()
-      ->mutable_node(4)
+      ->mutable_node(2)
       ->set_op_type("SequenceConstruct");
   EXPECT_NE(Imported(Reads).Diags.text().find(
                 "does more with a sequence than append elements"),
