@@ -18,6 +18,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/shape/PracticalRange.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/TensorMath.h"
 
@@ -100,7 +101,9 @@ std::pair<Value, Value> ScatterSorter::wrapped(Value Index, const Expr &Size) {
 Value ScatterSorter::fold(const RowScatter &S) {
   Location Loc = M.loc();
   Expr Rows = TensorMath::dims(S.X)[0];
-  auto IsShort = [&](const Expr &E) { return Facts.range(E).Max < INT32_MAX; };
+  auto IsShort = [&](const Expr &E) {
+    return shape::practicalRange(Facts, E).Max < INT32_MAX;
+  };
   Type I32 = Builder.getI32Type(), I64 = Builder.getI64Type();
   Type KeyTy = IsShort(Rows) ? I32 : I64;
   auto Sort = SortOp::create(Builder, Loc, M.cast(S.Targets, KeyTy), 0,

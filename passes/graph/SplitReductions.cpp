@@ -34,6 +34,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Graph.h"
+#include "dialects/shape/PracticalRange.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RowSpace.h"
 #include "passes/graph/SplitGemm.h"
@@ -269,7 +270,8 @@ Value Splitter::inTwoReductions(ArgReduceOp Op) {
   Value Best = spread(ReshapeOp::create(B, Loc, From.withDims(Kept), OfRow),
                       From.getDims());
   Value Hit = CompareOp::create(B, Loc, Predicate::eq, X, Best);
-  bool IsSmall = Facts.range(From.getDims()[Axis]).Max <= INT32_MAX;
+  bool IsSmall =
+      shape::practicalRange(Facts, From.getDims()[Axis]).Max <= INT32_MAX;
   Type Index = IsSmall ? B.getI32Type() : B.getI64Type();
   int64_t Most = IsSmall ? INT32_MAX : INT64_MAX;
   bool Last = Op.getSelectLast();

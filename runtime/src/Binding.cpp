@@ -80,6 +80,19 @@ std::vector<uint32_t> stageBorders(const format::Target &T) {
   return Steps;
 }
 
+/// The most that a dim without a range may be: kernels count with 32 bits where
+/// that is enough (dialects/shape/PracticalRange.h).
+static constexpr int64_t LargestOpenSize = 0x7ffffffe;
+
+static Error tooLarge(const std::string &Name, int64_t Value) {
+  Error E = failure(ErrorCode::OutOfRange,
+                    "dim '%s' is %" PRId64 ", but one without a range is at "
+                    "most %" PRId64,
+                    Name.c_str(), Value, LargestOpenSize);
+  E.Hint = "compile with --dim " + Name + "=MIN..MAX that covers it";
+  return E;
+}
+
 Status checkSymbols(const Model &M, std::span<const int64_t> Symbols,
                     std::span<const uint8_t> Open) {
   for (uint32_t I = 0; I < Symbols.size(); ++I) {
@@ -88,6 +101,8 @@ Status checkSymbols(const Model &M, std::span<const int64_t> Symbols,
     const format::Symbol *S = M.table().symbols()->Get(I);
     int64_t Value = Symbols[I];
     std::string Name = format::printable(S->name());
+    if (S->max() == INT64_MAX && Value > LargestOpenSize)
+      return tooLarge(Name, Value);
     if (S->source() == format::SymbolSource::Data) {
       if (Value < S->min() || Value > S->max() || Value % S->divisor())
         return wrongDataSize(*S, Value);

@@ -5,7 +5,7 @@
 """A model on the host beside onnxruntime's CPU provider: the same threads, in turn, in one run.
 
     python3 time_onnxruntime.py --kpc build/release/bin/kpc --model graphs/resnet50.dynamo.onnx --work-dir DIR \\
-        [--batch 1] [--threads 1,2] [--rounds 5]
+        [--batch 1] [--dim batch=1..100000:opt=10000] [--threads 1,2] [--rounds 5]
 
 Prints the median of each side and their ratio for each number of threads. No test: the machine may be busy.
 """
@@ -46,13 +46,15 @@ def main():
     parser.add_argument("--model", type=pathlib.Path, required=True)
     parser.add_argument("--work-dir", type=pathlib.Path, required=True)
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--dim", action="append", default=[], help="for kpc compile")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     options.work_dir.mkdir(parents=True, exist_ok=True)
     path = compare.place_model(options.model, options.work_dir)
     artifact = path.with_suffix(".kpc")
-    compare.call_kpc([options.kpc, "compile", path, "--arch", "host", "-o", artifact, "--quiet"], 600)
+    compare.call_kpc([options.kpc, "compile", path, "--arch", "host", "-o", artifact, "--quiet",
+                      *(word for dim in options.dim for word in ("--dim", dim))], 600)
     arrays = inputs.for_model(onnx.load(str(path), load_external_data=False), options.batch)
     for threads in (int(text) for text in options.threads.split(",")):
         settings = onnxruntime.SessionOptions()

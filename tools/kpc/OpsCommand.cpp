@@ -68,7 +68,8 @@ static void printJson(const std::vector<OperatorInfo> &Ops) {
                    {"name", Op.Name},
                    {"since", Op.Since},
                    {"until", Op.Until},
-                   {"limits", Op.Limits}});
+                   {"limits", Op.Limits},
+                   {"family", Op.Family}});
   printJsonText(All);
 }
 

@@ -37,6 +37,9 @@ struct Entry {
   bool Absent = false; ///< an optional value that holds nothing
   /// Of a sequence; it has no value of its own.
   std::shared_ptr<const std::vector<Entry>> Items = {};
+  /// Of a sequence whose length only the run knows: its elements, all of one
+  /// shape, along the first axis. It has no value of its own either.
+  Value Stack = {};
   /// Of strings, the list that `Built` has the places in.
   std::shared_ptr<const std::vector<std::string>> Strings = {};
 };
@@ -80,6 +83,8 @@ public:
   const Tensor &keep(Tensor T) { return Made.emplace_back(std::move(T)); }
   /// A constant, or a reference to the store.
   Value build(const Tensor &T, NodeImport &Reader);
+  /// A node that a rule made of another one.
+  const Node &keep(Node N) { return MadeNodes.emplace_back(std::move(N)); }
 
   //===--- subgraphs ------------------------------------------------------===//
   /// Imports a subgraph's nodes in place; inputs get the given values. The
@@ -275,6 +280,7 @@ private:
   /// Symbols that number iterations: equal to nothing else.
   std::set<std::string, std::less<>> Counters;
   std::deque<Tensor> Made; ///< data that rules made
+  std::deque<Node> MadeNodes;
   shape::Facts Facts;
   KnownValues Evaluator;
   std::map<std::string, Expr, std::less<>> Symbols;

@@ -126,8 +126,19 @@ void Importer::addOutput(const ValueInfo &V, const std::string &Name,
   Node Reader;
   Reader.Name = Name;
   NodeImport Import(*this, Reader, B, Main.getLoc());
-  if (Name != V.Name)
+  if (E.Stack) {
+    diagnostics()
+        .warning(Code::ImportStacked)
+        .at(writerOf(*Top, V.Name))
+        .message("the model's output '" + printable(Name) +
+                 "' is a sequence of a length that only the run knows; kpc "
+                 "gives one tensor, whose first axis counts the elements");
+    Value Whole = E.Stack;
+    define(Name, Entry());
+    define(Name, Whole);
+  } else if (Name != V.Name) {
     define(Name, E);
+  }
   Value Result = value(Name, Import);
   if (!Result)
     return;
@@ -156,6 +167,30 @@ void Importer::addOutput(const ValueInfo &V, const std::string &Name,
   Names.push_back(Name);
 }
 
+/// Erases loops that nothing uses; the names of their counters. No run could
+/// bind one that is in no loop.
+static std::vector<std::string> eraseIdleLoops(Block &Body) {
+  llvm::SmallSetVector<Operation *, 16> Idle;
+  bool HasLoop = false;
+  for (Operation &Op : llvm::reverse(Body)) {
+    bool IsIdle = !Op.hasTrait<OpTrait::IsTerminator>() &&
+                  wouldOpBeTriviallyDead(&Op) &&
+                  llvm::all_of(Op.getUsers(), [&](Operation *User) {
+                    return Idle.contains(Body.findAncestorOpInBlock(*User));
+                  });
+    if (!IsIdle)
+      continue;
+    Idle.insert(&Op);
+    HasLoop |= isa<LoopOp>(Op);
+  }
+  std::vector<std::string> Counters;
+  for (Operation *Op : HasLoop ? Idle.getArrayRef() : ArrayRef<Operation *>()) {
+    Op->walk([&](LoopOp Loop) { Counters.push_back(Loop.getCounter().str()); });
+    Op->erase();
+  }
+  return Counters;
+}
+
 void Importer::finish(const Model &M) {
   SmallVector<Value> Results;
   SmallVector<std::string> Names;
@@ -166,6 +201,9 @@ void Importer::finish(const Model &M) {
   size_t Own = Results.size();
   addDataSizes(Results, Names);
   func::ReturnOp::create(B, Main.getLoc(), Results);
+  for (const std::string &Counter : eraseIdleLoops(Main.getBody().front()))
+    forgetCounter(Expr::symbol(Counter));
+  Evaluator.clear();
   Main.setFunctionType(B.getFunctionType(Main.getBody().getArgumentTypes(),
                                          TypeRange(ValueRange(Results))));
   for (auto [I, Input] : llvm::enumerate(Signature))

@@ -62,13 +62,12 @@ Value NodeImport::input(size_t I) {
   if (!hasInput(I))
     return fail(Code::ImportArity,
                 "input " + std::to_string(I) + " is missing");
-  if (const Entry *E = entry(I); E && (E->Items || E->Absent))
-    return fail(Code::ImportValueType,
-                "input " + std::to_string(I) + " is " +
-                    (E->Items ? "a sequence"
-                              : "an optional value that is "
-                                "absent") +
-                    ", but should be a tensor");
+  if (const Entry *E = entry(I); E && (E->Items || E->Stack || E->Absent))
+    return fail(
+        Code::ImportValueType,
+        "input " + std::to_string(I) + " is " +
+            (E->Absent ? "an optional value that is absent" : "a sequence") +
+            ", but should be a tensor");
   Value V = TheImporter.value(TheNode.Inputs[I], *this);
   // Reported where it was lost.
   if (!V)
@@ -86,6 +85,14 @@ std::optional<std::vector<Entry>> NodeImport::sequence(size_t I) {
     return *E->Items;
   if (hasInput(I) && !E)
     Failed = true; // reported where it was lost
+  else if (E && E->Stack)
+    fail(Code::ImportNotConstant,
+         "input " + std::to_string(I) + " is a sequence of " +
+             dims(E->Stack).front().str() +
+             " elements, a number that only the run knows",
+         "SequenceAt, SequenceLength, SequenceInsert and SequenceErase at a "
+         "known place, SequenceMap and ConcatFromSequence take such a "
+         "sequence");
   else
     fail(hasInput(I) ? Code::ImportValueType : Code::ImportArity,
          "input " + std::to_string(I) +

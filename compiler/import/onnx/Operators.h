@@ -25,6 +25,7 @@ struct OperatorInfo {
   std::string_view Name;
   int64_t Since, Until;
   std::string_view Limits; ///< what of it does not compile; may be empty
+  std::string_view Family; ///< of its rule: "reduction"
 };
 /// Sorted by domain and name.
 std::vector<OperatorInfo> supportedOperators();

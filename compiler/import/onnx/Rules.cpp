@@ -12,57 +12,75 @@
 
 namespace kpc::onnx {
 
+namespace {
+struct Family {
+  std::string_view Name; ///< for `kpc ops --json`
+  ArrayRef<Rule> Rules;
+};
+} // namespace
+
+static std::vector<Family> families() {
+  return {{"elementwise", elementwiseRules()},
+          {"activation", activationRules()},
+          {"logical", logicalRules()},
+          {"cast", castRules()},
+          {"constant", constantRules()},
+          {"shape", shapeRules()},
+          {"movement", movementRules()},
+          {"indexing", indexingRules()},
+          {"selection", selectionRules()},
+          {"sequence", sequenceRules()},
+          {"reduction", reductionRules()},
+          {"normalization", normalizationRules()},
+          {"convolution", convolutionRules()},
+          {"pooling", poolingRules()},
+          {"matmul", matmulRules()},
+          {"quantization", quantizationRules()},
+          {"loss", lossRules()},
+          {"resize", resizeRules()},
+          {"control", controlRules()},
+          {"recurrent", recurrentRules()},
+          {"sampling", samplingRules()},
+          {"linear", linearRules()},
+          {"attention", attentionRules()},
+          {"carried-state", carriedStateRules()},
+          {"random", randomRules()},
+          {"patch", patchRules()},
+          {"region", regionRules()},
+          {"linear-attention", linearAttentionRules()},
+          {"feature", featureRules()},
+          {"microsoft-fused", microsoftFusedRules()},
+          {"microsoft-quantized", microsoftQuantizedRules()},
+          {"tensorrt", tensorRtRules()},
+          {"matmul-nbits", matMulNBitsRules()},
+          {"microsoft-attention", microsoftAttentionRules()},
+          {"tree", treeRules()},
+          {"classifier", classifierRules()},
+          {"preparation", preparationRules()},
+          {"string", stringRules()},
+          {"support-vector", supportVectorRules()},
+          {"expert", expertRules()},
+          {"experimental", experimentalRules()},
+          {"training", trainingRules()}};
+}
+
 static std::vector<const Rule *> collectRules() {
   std::vector<const Rule *> All;
-  for (ArrayRef<Rule> Family : {elementwiseRules(),
-                                activationRules(),
-                                logicalRules(),
-                                castRules(),
-                                constantRules(),
-                                shapeRules(),
-                                movementRules(),
-                                indexingRules(),
-                                selectionRules(),
-                                sequenceRules(),
-                                reductionRules(),
-                                normalizationRules(),
-                                convolutionRules(),
-                                poolingRules(),
-                                matmulRules(),
-                                quantizationRules(),
-                                lossRules(),
-                                resizeRules(),
-                                controlRules(),
-                                recurrentRules(),
-                                samplingRules(),
-                                linearRules(),
-                                attentionRules(),
-                                carriedStateRules(),
-                                randomRules(),
-                                patchRules(),
-                                regionRules(),
-                                linearAttentionRules(),
-                                featureRules(),
-                                microsoftFusedRules(),
-                                microsoftQuantizedRules(),
-                                tensorRtRules(),
-                                matMulNBitsRules(),
-                                microsoftAttentionRules(),
-                                treeRules(),
-                                classifierRules(),
-                                preparationRules(),
-                                stringRules(),
-                                supportVectorRules(),
-                                expertRules(),
-                                experimentalRules(),
-                                trainingRules()})
-    for (const Rule &R : Family)
+  for (const Family &F : families())
+    for (const Rule &R : F.Rules)
       All.push_back(&R);
   llvm::sort(All, [](const Rule *A, const Rule *B) {
     return std::tie(A->Domain, A->Op, A->Since) <
            std::tie(B->Domain, B->Op, B->Since);
   });
   return All;
+}
+
+static std::string_view familyOf(const Rule *R) {
+  for (const Family &F : families())
+    if (R >= F.Rules.begin() && R < F.Rules.end())
+      return F.Name;
+  return {};
 }
 
 const std::vector<const Rule *> &allRules() {
@@ -93,7 +111,8 @@ const Rule *findRule(std::string_view Domain, std::string_view Op,
 std::vector<OperatorInfo> supportedOperators() {
   std::vector<OperatorInfo> Result;
   for (const Rule *R : allRules())
-    Result.push_back({R->Domain, R->Op, R->Since, R->Until, R->Limits});
+    Result.push_back(
+        {R->Domain, R->Op, R->Since, R->Until, R->Limits, familyOf(R)});
   return Result;
 }
 

@@ -291,7 +291,13 @@ void TileNest::rowRuns(ArrayRef<Value> At,
   Known = std::max<int64_t>(Known, 1);
   Value From = Start[Row], Stop = add(Start[Row], Extent[Row]);
   SmallVector<int64_t> Heights{Plan.Rows};
-  auto Leftover = [&] { return std::gcd(Known, Heights.back()); };
+  // Divides what tiles of all these heights leave.
+  auto Leftover = [&] {
+    int64_t Common = Known;
+    for (int64_t Height : Heights)
+      Common = std::gcd(Common, Height);
+    return Common;
+  };
   if (Known == Most && Most % Plan.Rows != 0)
     Heights.push_back(Most % Plan.Rows); // all blocks are alike
   else

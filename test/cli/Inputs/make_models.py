@@ -212,6 +212,21 @@ def repeat():
                                  [onnx.value_info("y", ["rows", "columns"]), onnx.value_info("top", ["batch", "count"])]))
 
 
+def resized():
+    """By how much a picture grows, an input says in fractions."""
+    node = onnx.node("Resize", ["x", "", "scales"], ["y"], name="grow")
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["batch", 3, 8, 8]), onnx.value_info("scales", [4])],
+                                 [onnx.value_info("y", None)]))
+
+
+def album():
+    """The pictures of a sequence beside each other, as large as the sequence is long."""
+    picture = onnx.value_info("", [8, 8])[4:]  # the type alone
+    pictures = onnx.block(1, "images") + onnx.block(2, onnx.block(4, onnx.block(1, picture)))
+    node = onnx.node("ConcatFromSequence", ["images"], ["y"], name="join", axis=1)
+    return onnx.model(onnx.graph([node], [pictures], [onnx.value_info("y", None)]))
+
+
 def external():
     """Its weights lie in external.data, in a folder below."""
     node = onnx.node("MatMul", ["x", "w"], ["y"], name="multiply")
@@ -277,6 +292,8 @@ MODELS = {
     **{f"nothing-{i}": nothing(*cut) for i, cut in enumerate(
         [(2**31 - 1, 2**63 - 1, 1), (5, 2, 1), (-1, -3, 2), (-(2**31), 2**31 - 1, -1), (-1, 2**31 - 1, -1)])},
     "repeat": repeat(),
+    "resized": resized(),
+    "album": album(),
     "weighted": weighted(),
     "copy": one_node("Relu", onnx.FLOAT, ["batch", 4], node_name="copy"),
     "names": one_node("Relu", onnx.FLOAT, ["batch-size", "n+1", "batch size", "a:b", "\u00e9"]),

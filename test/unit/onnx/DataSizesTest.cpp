@@ -140,6 +140,71 @@ TEST(Sequences, NothingIsLeftOfThem) {
   EXPECT_EQ(Imported(M).result(), "!graph.tensor<[2, 16], f32>");
 }
 
+/// A loop of as many iterations as x has rows, each of which appends `Item`.
+static ModelProto appendingLoop(const char *Item) {
+  ModelProto M = model();
+  input(M, "x", {-1, 4});
+  int64s(M, "first", {1}, {0});
+  node(M, "Shape", {"x"}, {"dims"}, "dims");
+  node(M, "Gather", {"dims", "first"}, {"steps"}, "steps");
+  node(M, "SequenceEmpty", {}, {"empty"}, "empty");
+  GraphProto *G =
+      attribute(node(M, "Loop", {"steps", "", "empty"}, {"s"}, "loop"), "body",
+                AttributeProto::GRAPH)
+          ->mutable_g();
+  describe(G->add_input(), "i", {}, TensorProto::INT64);
+  describe(G->add_input(), "go", {}, TensorProto::BOOL);
+  G->add_input()->set_name("in");
+  fill(G->add_node(), "Identity", {"go"}, {"again"});
+  fill(G->add_node(), "Gather", {"x", "i"}, {"row"});
+  if (std::string_view(Item) == "part") {
+    fill(G->add_node(), "Unsqueeze", {"i", "first"}, {"end"});
+    fill(G->add_node(), "Slice", {"x", "first", "end"}, {"part"});
+  }
+  fill(G->add_node(), "SequenceInsert", {"in", Item}, {"out"});
+  output(*G, "again");
+  output(*G, "out");
+  return M;
+}
+
+TEST(Sequences, ALoopThatAppendsIsOneTensor) {
+  ModelProto M = appendingLoop("row");
+  intAttribute(node(M, "ConcatFromSequence", {"s"}, {"y"}, "join"), "axis", 0);
+  output(M, "y");
+  output(M, "s");
+  Imported I(M);
+  ASSERT_TRUE(I.Module) << I.Diags.text();
+  EXPECT_EQ(I.count<graph::LoopOp>(), 1);
+  EXPECT_EQ(I.result(), "!graph.tensor<[\"d0*4\"], f32>");
+  EXPECT_NE(I.Diags.text().find("KPC-I0044"), std::string::npos);
+}
+
+TEST(Sequences, MessagesOfUnknownLengths) {
+  ModelProto Grows = appendingLoop("part");
+  output(Grows, "s");
+  EXPECT_NE(Imported(Grows).Diags.text().find(
+                "a size inside changes from iteration to iteration"),
+            std::string::npos);
+  ModelProto Reads = appendingLoop("row");
+  node(Reads, "SequenceLength", {"s"}, {"y"}, "length");
+  output(Reads, "y");
+  Reads.mutable_graph()
+      ->mutable_node(3)
+      ->mutable_attribute(0)
+      ->mutable_g()
+      ->mutable_node(2)
+      ->set_op_type("SequenceConstruct");
+  EXPECT_NE(Imported(Reads).Diags.text().find(
+                "does more with a sequence than append elements"),
+            std::string::npos);
+  ModelProto Joined = appendingLoop("row");
+  node(Joined, "SequenceConstruct", {"x"}, {"t"}, "make");
+  node(Joined, "SequenceInsert", {"t", "s"}, {"y"}, "insert");
+  output(Joined, "y");
+  EXPECT_NE(Imported(Joined).Diags.text().find("input 1 should be a tensor"),
+            std::string::npos);
+}
+
 TEST(Sequences, Messages) {
   ModelProto M = model();
   input(M, "x", {6, 4});

@@ -8,7 +8,7 @@
 
 #include "runtime/format/Container.h"
 #include "test/unit/runtime/FakeCuda.h"
-#include "test/unit/runtime/Sample.h"
+#include "test/unit/runtime/Programs.h"
 
 #include <cstring>
 #include <gmock/gmock.h>
@@ -20,82 +20,13 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr int64_t Width = 16, Bytes64 = Width * 4;
+constexpr int64_t Width = ProgramWidth, Bytes64 = Width * 4;
 
 Expr count() { return Expr::symbol("count"); }
 Expr i() { return Expr::symbol("i"); }
 
-Param part(uint32_t Buffer, uint8_t Access, Expr Offset) {
-  Param P = Param::buffer(Buffer, Access);
-  P.Offset = std::move(Offset);
-  P.Length = Expr(Bytes64);
-  return P;
-}
-
-enum : uint32_t { X, Marks, Taken, Rows, Scaled, Last, Picked, Pair };
-
-/// Carries h, which begins as x: h += x. Row i of `rows` is h after iteration
-/// i, `scaled` has (i + 1) * h, the last first. Then picked is 2 * x or 3 * x.
-void setSteps(Target &T) {
-  auto buffer = [&](BufferKind Kind, uint32_t Index, Expr Size) {
-    Buffer B;
-    B.Kind = Kind;
-    B.Index = Index;
-    B.Size = std::move(Size);
-    B.LastStep = 4;
-    T.Buffers.push_back(B);
-  };
-  T.Buffers.clear();
-  buffer(BufferKind::Input, 0, Bytes64);
-  buffer(BufferKind::Input, 1, count() * 4);
-  buffer(BufferKind::Input, 2, 1);
-  buffer(BufferKind::Output, 0, count() * Bytes64);
-  buffer(BufferKind::Output, 1, count() * Bytes64);
-  buffer(BufferKind::Output, 2, Bytes64);
-  buffer(BufferKind::Output, 3, Bytes64);
-  buffer(BufferKind::Arena, 0, 2 * Bytes64);
-  auto launch = [&](uint32_t Kernel, std::vector<Param> Params) {
-    Launch L;
-    L.Kernel = Kernel;
-    L.Params = std::move(Params);
-    if (T.Kind == TargetKind::Cuda)
-      L.Params.push_back(Param::size(Width));
-    L.Work = Width;
-    L.Flops = Width;
-    T.Steps.push_back(L);
-  };
-  T.Steps.clear();
-  T.Values.clear();
-  Expr Now = i().mod(2) * Bytes64, Next = (i() + 1).mod(2) * Bytes64;
-  T.Steps.push_back(Copy{X, {}, Pair, Expr(0), Bytes64});
-  launch(0, {part(Pair, Read, Now), Param::buffer(X, Read),
-             part(Pair, Write, Next)});
-  T.Steps.push_back(Copy{Pair, Next, Rows, i() * Bytes64, Bytes64});
-  launch(1, {part(Pair, Read, Next),
-             part(Scaled, Write, (count() - 1 - i()) * Bytes64),
-             Param::size(i() + 1)});
-  T.Steps.push_back(Copy{Pair, count().mod(2) * Bytes64, Last, {}, Bytes64});
-  launch(0, {Param::buffer(X, Read), Param::buffer(X, Read),
-             Param::buffer(Picked, Write)});
-  launch(1, {Param::buffer(X, Read), Param::buffer(Picked, Write),
-             Param::size(3)});
-  T.Controls = {Loop{1, 4, count(), "i"}, If{5, 6, 7, Taken, {}}};
-}
-
-Contents controlContents(bool OnDevice) {
-  Contents C = OnDevice ? cudaContents() : sampleContents();
-  C.Symbols = {{"count", {.Min = 0, .Max = 100000}},
-               {"i", {.Min = 0}, SymbolSource::LoopCounter}};
-  C.Inputs = {{"x", ElementType::F32, {Width}, {}},
-              {"marks", ElementType::F32, {count()}, {}},
-              {"taken", ElementType::Bool, {Expr(1)}, {}}};
-  C.Outputs = {{"rows", ElementType::F32, {count(), Width}, {}},
-               {"scaled", ElementType::F32, {count(), Width}, {}},
-               {"last", ElementType::F32, {Width}, {}},
-               {"picked", ElementType::F32, {Width}, {}}};
-  setSteps(C.Targets[0]);
-  return C;
-}
+/// Buffers of the plan.
+enum : uint32_t { Taken = 2, Pair = 7 };
 
 /// Inputs and outputs for one number of iterations.
 struct ControlRun {

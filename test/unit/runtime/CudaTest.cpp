@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/FakeCuda.h"
-#include "test/unit/runtime/Sample.h"
+#include "test/unit/runtime/Programs.h"
 
 #include <cstring>
 #include <gmock/gmock.h>
@@ -442,6 +442,29 @@ TEST_P(EveryCall, FailsOnce) {
       ASSERT_EQ(Fake.live(), 0) << "after call " << Call;
     }
     EXPECT_GT(Failed, Calls / 2);
+  }
+}
+
+TEST_F(Cuda, EveryCallOfEveryKindOfPlanFailsOnce) {
+  kpc_session_options O = onFake();
+  for (const GivenProgram &P : givenPrograms(true)) {
+    SCOPED_TRACE(P.Name);
+    Fake.reset();
+    kpc_error *E = nullptr;
+    ASSERT_EQ(P.run(O, &E), KPC_OK) << describe(E);
+    long Calls = Fake.calls(), Failed = 0;
+    for (long Call = 1; Call <= Calls; ++Call) {
+      Fake.reset();
+      Fake.fail(Call, 700);
+      kpc_status Got = P.run(O, &E);
+      Failed += Got != KPC_OK;
+      if (Got != KPC_OK)
+        EXPECT_STRNE(kpc_error_message(E), "") << Call;
+      kpc_error_free(E);
+      E = nullptr;
+      ASSERT_EQ(Fake.live(), 0) << "after call " << Call;
+    }
+    EXPECT_GT(Failed, Calls / 3);
   }
 }
 

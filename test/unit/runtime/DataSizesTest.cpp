@@ -8,7 +8,7 @@
 
 #include "runtime/format/Container.h"
 #include "test/unit/runtime/FakeCuda.h"
-#include "test/unit/runtime/Sample.h"
+#include "test/unit/runtime/Programs.h"
 
 #include <gmock/gmock.h>
 
@@ -21,52 +21,6 @@ namespace {
 
 Expr batch() { return Expr::symbol("batch"); }
 Expr found() { return Expr::symbol("found"); }
-
-/// The sample with an input `count`, which a step copies to an output that
-/// decides the size `found`. Then the second step multiplies by it, instead of
-/// by 3, and an output `firsts` has the first `found` elements of z.
-Contents dataContents(Contents C) {
-  C.Symbols.push_back({"found", {.Min = 0, .Max = 100}, SymbolSource::Data});
-  C.Inputs.push_back({"count", ElementType::I64, {Expr(1)}, {}});
-  Port Decides{"size found", ElementType::I64, {}};
-  Decides.Decides = found();
-  Decides.AtMost = batch() * 2;
-  C.Outputs.push_back({"firsts", ElementType::F32, {found()}});
-  C.Outputs.push_back(Decides);
-  for (Target &T : C.Targets) {
-    auto Add = [&](BufferKind Kind, uint32_t Index, Expr Size) {
-      Buffer B;
-      B.Kind = Kind;
-      B.Index = Index;
-      B.Size = Size;
-      T.Buffers.push_back(B);
-      return uint32_t(T.Buffers.size() - 1);
-    };
-    uint32_t Count = Add(BufferKind::Input, 2, 8),
-             Firsts = Add(BufferKind::Output, 3, found() * 4),
-             Found = Add(BufferKind::Output, 4, 8);
-    Copy Decide;
-    Decide.Source = Count;
-    Decide.Destination = Found;
-    Decide.Size = 8;
-    Copy First;
-    First.Source = 2;
-    First.Destination = Firsts;
-    First.Size = found() * 4;
-    T.Steps.insert(T.Steps.begin() + 1, Decide);
-    T.Steps.push_back(First);
-    for (Buffer &B : T.Buffers)
-      if (B.Kind == BufferKind::Arena) {
-        B.FirstStep += B.FirstStep > 0;
-        B.LastStep += B.LastStep > 0;
-      }
-    for (Value &V : T.Values)
-      *V.Step += *V.Step > 0;
-    std::get<Launch>(T.Steps[2]).Params[2].Size = found();
-    T.Readbacks = {{4, 2}};
-  }
-  return C;
-}
 
 struct DataRun : SampleRun {
   DataRun(int64_t Batch, int64_t Width, int64_t Count, int64_t Room)

@@ -8,7 +8,7 @@
 
 #include "runtime/format/Container.h"
 #include "test/unit/runtime/FakeCuda.h"
-#include "test/unit/runtime/Sample.h"
+#include "test/unit/runtime/Programs.h"
 
 #include <gmock/gmock.h>
 
@@ -19,54 +19,12 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr int64_t Width = 16, Bytes64 = Width * 4;
+constexpr int64_t Width = ProgramWidth, Bytes64 = Width * 4;
 constexpr int64_t Endless = 0x7fffffff;
 
 Expr i() { return Expr::symbol("i"); }
 
 enum : uint32_t { X, Goes, Last, Pair };
-
-/// Carries h, which begins as x: h += x, while `goes` says so and at most
-/// `Count` times. Then `last` is h.
-Contents endedContents(bool OnDevice, int64_t Count) {
-  Contents C = OnDevice ? cudaContents() : sampleContents();
-  C.Symbols = {{"i", {.Min = 0}, SymbolSource::LoopCounter}};
-  C.Inputs = {{"x", ElementType::F32, {Width}, {}},
-              {"goes", ElementType::Bool, {Expr(1)}, {}}};
-  C.Outputs = {{"last", ElementType::F32, {Width}, {}}};
-  Target &T = C.Targets[0];
-  T.Buffers.clear();
-  auto Add = [&](BufferKind Kind, uint32_t Index, int64_t Size) {
-    Buffer B;
-    B.Kind = Kind;
-    B.Index = Index;
-    B.Size = Size;
-    B.LastStep = 2;
-    T.Buffers.push_back(B);
-  };
-  Add(BufferKind::Input, 0, Bytes64);
-  Add(BufferKind::Input, 1, 1);
-  Add(BufferKind::Output, 0, Bytes64);
-  Add(BufferKind::Arena, 0, 2 * Bytes64);
-  auto Part = [&](uint8_t Access, const Expr &At) {
-    Param P = Param::buffer(Pair, Access);
-    P.Offset = At.mod(2) * Bytes64;
-    P.Length = Expr(Bytes64);
-    return P;
-  };
-  Launch L;
-  L.Kernel = 0;
-  L.Params = {Part(Read, i()), Param::buffer(X, Read), Part(Write, i() + 1)};
-  if (OnDevice)
-    L.Params.push_back(Param::size(Width));
-  L.Work = Width;
-  L.Flops = Width;
-  T.Values.clear();
-  T.Steps = {Copy{X, {}, Pair, Expr(0), Bytes64}, L,
-             Copy{Pair, i().mod(2) * Bytes64, Last, {}, Bytes64}};
-  T.Controls = {Loop{1, 3, Count, "i", LoopEnd{2, Goes, {}}}};
-  return C;
-}
 
 struct EndedRun {
   explicit EndedRun(bool Goes) : Goes(Goes) {

@@ -10,12 +10,13 @@
 
 #include "kpc/dlpack.h"
 #include "test/unit/runtime/FakeCuda.h"
-#include "test/unit/runtime/Sample.h"
+#include "test/unit/runtime/Programs.h"
 
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <sys/mman.h>
 
@@ -170,19 +171,19 @@ struct Program {
   std::vector<kpc_named_tensor> In, Out, In2, Out2;
 };
 
-void everyAllocationFails(kpc_device Where) {
-  Program P(Where);
+void everyAllocationFails(const std::function<kpc_status(kpc_error **)> &Run,
+                          long Least = 50) {
   kpc_error *E = nullptr;
-  kpc_status First = P.run(&E);
+  kpc_status First = Run(&E);
   ASSERT_EQ(First, KPC_OK) << describe(E);
   long Before = Allocations.load();
-  ASSERT_EQ(P.run(&E), KPC_OK);
+  ASSERT_EQ(Run(&E), KPC_OK);
   long Count = Allocations.load() - Before;
-  ASSERT_GT(Count, 50);
+  ASSERT_GT(Count, Least);
   for (long N = 0; N < Count; ++N) {
     E = nullptr;
     Countdown = N;
-    kpc_status Code = P.run(&E);
+    kpc_status Code = Run(&E);
     Countdown = -1;
     EXPECT_TRUE(Code == KPC_OK || Code == KPC_ERROR_OUT_OF_MEMORY ||
                 Code == KPC_ERROR_DEVICE_OUT_OF_MEMORY)
@@ -194,6 +195,20 @@ void everyAllocationFails(kpc_device Where) {
   }
 }
 
+void everyAllocationFails(kpc_device Where) {
+  Program P(Where);
+  everyAllocationFails([&](kpc_error **E) { return P.run(E); });
+  kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
+  O.device = Where;
+  O.driver = KPC_FAKE_CUDA;
+  O.num_threads = 2;
+  for (const GivenProgram &Other :
+       givenPrograms(Where.kind == KPC_DEVICE_CUDA)) {
+    SCOPED_TRACE(Other.Name);
+    everyAllocationFails([&](kpc_error **E) { return Other.run(O, E); });
+  }
+}
+
 TEST(Fault, EveryAllocationOnTheHost) { everyAllocationFails(KPC_HOST); }
 
 TEST(Fault, EveryAllocationOnADevice) {
@@ -201,6 +216,22 @@ TEST(Fault, EveryAllocationOnADevice) {
   Fake.reset();
   everyAllocationFails(KPC_CUDA(0));
   EXPECT_EQ(Fake.live(), 0);
+}
+
+TEST(Fault, EveryAllocationOfAFile) {
+  std::string Path = testing::TempDir() + "kpc-fault-file.kpc";
+  ASSERT_FALSE(artifact::write(sampleContents(), Path));
+  everyAllocationFails(
+      [&](kpc_error **E) {
+        kpc_model *M = nullptr;
+        kpc_status Code = kpc_model_load_file(Path.c_str(), nullptr, &M, E);
+        if (Code == KPC_OK)
+          Code = kpc_model_verify_weights(M, E);
+        kpc_model_free(M);
+        return Code;
+      },
+      5);
+  std::remove(Path.c_str());
 }
 
 TEST(Fault, EveryMapping) {

@@ -8,7 +8,7 @@
 
 #include "runtime/format/Container.h"
 #include "test/unit/runtime/FakeCuda.h"
-#include "test/unit/runtime/Sample.h"
+#include "test/unit/runtime/Programs.h"
 
 #include <gmock/gmock.h>
 
@@ -18,21 +18,6 @@ using namespace kpc::test;
 using testing::HasSubstr;
 
 namespace {
-
-/// The sample with an input n: [factor, width] by which its second step
-/// multiplies, instead of 3; factor is at most 2*batch.
-Contents valuesContents(Contents C, ElementType Type = ElementType::I64) {
-  C.Symbols.push_back({"n[0]", {.Min = 0, .Max = 100}});
-  C.Inputs.push_back({"n", Type, {Expr(2)}, {}});
-  Expr Factor = Expr::symbol("n[0]"), Batch = Expr::symbol("batch");
-  C.InputValues = {{2, 0, Factor}, {2, 1, Expr::symbol("width")}};
-  C.Requirements = {{Factor, Batch * 2, false, "'mul' (Mul) needs it"}};
-  for (Target &T : C.Targets) {
-    // Behind the inputs of the sample; its steps do not read it.
-    std::get<Launch>(T.Steps[1]).Params[2].Size = Factor;
-  }
-  return C;
-}
 
 template <class T> struct ValuesRun : SampleRun {
   ValuesRun(int64_t Batch, int64_t Width, T Factor, T Second, int32_t Type)

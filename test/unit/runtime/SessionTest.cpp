@@ -201,6 +201,21 @@ TEST(Session, ErrorsNameWhatIsWrong) {
   Run.expectRight();
 }
 
+TEST(Session, ADimWithoutARangeHasOne) {
+  artifact::Contents C = sampleContents();
+  for (artifact::Symbol &S : C.Symbols)
+    if (S.Name == "width")
+      S.Facts.Max = INT64_MAX;
+  artifact::Bytes File = written(C);
+  Own<kpc_model> M = load(File);
+  Own<kpc_session> S = test::open(M);
+  kpc_dim Dims[] = {{"batch", 1}, {"width", int64_t(1) << 31}};
+  kpc_error *E = nullptr;
+  EXPECT_EQ(kpc_session_prepare(S.get(), Dims, 2, &E), KPC_ERROR_OUT_OF_RANGE);
+  EXPECT_THAT(describe(E), HasSubstr("dim 'width' is 2147483648, but one "
+                                     "without a range is at most 2147483646"));
+}
+
 TEST(Session, PrepareBindsAShape) {
   Opened H;
   kpc_error *E = nullptr;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/shape/Facts.h"
+#include "dialects/shape/PracticalRange.h"
 #include "test/unit/shape/RandomExpr.h"
 
 #include <gtest/gtest.h>
@@ -38,6 +38,18 @@ TEST(Facts, Range) {
   EXPECT_EQ(F.range(Expr::min(S, 64)), (Interval{16, 64}));
   EXPECT_EQ(F.range(U.floorDiv(S)), (Interval{0, Interval::Unbounded}));
   EXPECT_EQ(F.range(5), (Interval{5, 5}));
+}
+
+TEST(Facts, PracticalRange) {
+  Facts F;
+  F.declare("n", {.Min = 1});
+  F.declare("m", {.Min = 0, .Max = 9});
+  Expr N = Expr::symbol("n"), M = Expr::symbol("m"), U = Expr::symbol("u");
+  EXPECT_EQ(practicalRange(F, N), (Interval{1, LargestPracticalSize}));
+  EXPECT_EQ(practicalRange(F, U + 1), (Interval{1, LargestPracticalSize + 1}));
+  EXPECT_EQ(practicalRange(F, M * 2), (Interval{0, 18}));
+  EXPECT_EQ(practicalRange(F, N * U),
+            (Interval{0, LargestPracticalSize * LargestPracticalSize}));
 }
 
 TEST(Facts, Divisor) {

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/BatchedScan.h"
 #include "compiler/import/onnx/rules/EndedLoop.h"
+#include "compiler/import/onnx/rules/StackedSequences.h"
 
 using namespace kpc::graph;
 
@@ -205,7 +207,7 @@ static bool dataEnds(NodeImport &N, const Graph &Body) {
 
 static bool carriesSequences(NodeImport &N) {
   for (size_t I = 2; I < N.inputCount(); ++I)
-    if (const Entry *E = N.entry(I); E && (E->Items || E->Absent))
+    if (const Entry *E = N.entry(I); E && (E->Items || E->Stack || E->Absent))
       return true;
   return false;
 }
@@ -302,6 +304,32 @@ static bool buildLoop(NodeImport &N, const Graph &Body, const Expr &Trips) {
   return Results.has_value();
 }
 
+static void importLoop(NodeImport &N);
+
+/// One of few iterations is unrolled, since elements may have different sizes.
+static void importSequenceLoop(NodeImport &N, const Graph &Body) {
+  bool Ends = dataEnds(N, Body);
+  std::optional<std::vector<Expr>> Known;
+  if (!Ends && N.hasInput(0))
+    Known = N.readSizes(0);
+  std::optional<int64_t> Number =
+      Known && Known->size() == 1 ? Known->front().asConstant() : std::nullopt;
+  bool Collects = Body.Outputs.size() + 1 > N.inputCount();
+  bool MayUnroll = Number && *Number <= MostIterations && !Collects;
+  if (!MayUnroll && importAppendingLoop(N, Body, importLoop))
+    return;
+  std::optional<Expr> Trips = tripCount(N, Body);
+  if (!Trips)
+    return;
+  Number = Trips->asConstant();
+  if (Number && *Number <= MostIterations)
+    return unrollWithSequences(N, Body, *Number);
+  N.unsupported("a loop that does more with a sequence than append elements, "
+                "of " +
+                Trips->str() + " iterations; kpc unrolls up to " +
+                std::to_string(MostIterations));
+}
+
 static void importLoop(NodeImport &N) {
   const Graph *Body = N.graphAttribute("body");
   if (N.bad())
@@ -313,7 +341,9 @@ static void importLoop(NodeImport &N) {
   }
   if (!mayNest(N, *Body))
     return;
-  if (dataEnds(N, *Body) && !carriesSequences(N)) {
+  if (carriesSequences(N))
+    return importSequenceLoop(N, *Body);
+  if (dataEnds(N, *Body)) {
     if (!unrollKnownLoop(N, *Body))
       importEndedLoop(N, *Body);
     return;
@@ -322,14 +352,6 @@ static void importLoop(NodeImport &N) {
   if (!Trips)
     return;
   std::optional<int64_t> Number = Trips->asConstant();
-  if (carriesSequences(N)) {
-    if (Number && *Number <= MostIterations)
-      return unrollWithSequences(N, *Body, *Number);
-    N.unsupported("a loop that carries sequences, of " + Trips->str() +
-                  " iterations; kpc unrolls up to " +
-                  std::to_string(MostIterations));
-    return;
-  }
   // What is collected without iterations has the sizes that a body says.
   bool CollectsNothing =
       Number == 0 && Body->Outputs.size() + 1 > N.inputCount();
@@ -519,6 +541,17 @@ static void importScan(NodeImport &N) {
     unrollScan(N, *S, *Length);
 }
 
+static void importBatchedScan(NodeImport &N) {
+  std::optional<Node> Nested = scanOverBatch(N);
+  if (!Nested)
+    return;
+  NodeImport Scan(N.importer(), N.importer().keep(std::move(*Nested)),
+                  N.builder(), N.loc());
+  importScan(Scan);
+  if (Scan.bad())
+    N.result(0, Value());
+}
+
 ArrayRef<Rule> controlRules() {
   static const Rule Rows[] = {
       {"", "If", 1, Newest, importIf,
@@ -527,6 +560,8 @@ ArrayRef<Rule> controlRules() {
       {"", "Loop", 1, Newest, importLoop,
        "what is carried keeps its sizes, unless at most 256 iterations are "
        "known"},
+      {"", "Scan", 8, 8, importBatchedScan,
+       "all elements of a batch have the same number of steps"},
       {"", "Scan", 9, Newest, importScan},
   };
   return Rows;

@@ -9,11 +9,13 @@
 /// \file
 /// A sequence is a list of values that only the import knows: its length and
 /// the places in it are known when compiling, and nothing is left of it. The
-/// same goes for whether an optional value holds something.
+/// same goes for whether an optional value holds something. Where the length is
+/// known only when the model runs, StackedSequences.cpp has the sequence.
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/StackedSequences.h"
 
 using namespace kpc::graph;
 
@@ -35,17 +37,17 @@ static Entry entryOf(Value V) {
   return E;
 }
 
-static Contents scalarOf(ElementType Type, int64_t V) {
+static Contents scalarOf(ElementType Type, const Expr &V) {
   Contents C;
   C.Type = Type;
-  C.Whole = {Expr(V)};
+  C.Whole = {V};
   return C;
 }
 
 /// An input that is an element of a sequence; null after a report.
 static const Entry *itemInput(NodeImport &N, size_t I) {
   const Entry *E = N.entry(I);
-  if (E && (E->Items || E->Absent)) {
+  if (E && (E->Items || E->Stack || E->Absent)) {
     N.fail(Code::ImportValueType,
            "input " + std::to_string(I) + " should be a tensor");
     return nullptr;
@@ -79,6 +81,8 @@ static void importSequenceEmpty(NodeImport &N) {
 }
 
 static void importSequenceLength(NodeImport &N) {
+  if (Value Stack = stackInput(N, 0))
+    return N.result(0, scalarOf(ElementType::Int64, N.dims(Stack).front()));
   if (std::optional<Items> List = N.sequence(0))
     N.result(0,
              scalarOf(ElementType::Int64, static_cast<int64_t>(List->size())));
@@ -104,17 +108,40 @@ static std::optional<size_t> placeInput(NodeImport &N, size_t I, size_t Count,
   return std::nullopt;
 }
 
+/// Elements of one shape along a new first axis; null, without a report, of
+/// others.
+static Value stacked(NodeImport &N, const Items &List) {
+  SmallVector<Value> Parts;
+  for (auto [I, E] : llvm::enumerate(List)) {
+    Value Part = built(N, E, I);
+    if (!Part || (!Parts.empty() && Part.getType() != Parts[0].getType()))
+      return {};
+    Parts.push_back(Part);
+  }
+  for (Value &Part : Parts)
+    Part = N.unsqueeze(Part, {0});
+  return Parts.empty() ? Value() : N.concat(Parts, 0);
+}
+
 static void importSequenceAt(NodeImport &N) {
   N.expectInputs(2, 2);
+  if (Value Stack = stackInput(N, 0))
+    return N.result(0, itemOfStack(N, Stack));
   std::optional<Items> List = N.sequence(0);
   if (!List)
     return;
+  const Contents *Place = N.contents(1);
+  bool IsNumber = Place && !Place->isReal() && Place->integers();
+  if (Value Stack = IsNumber ? Value() : stacked(N, *List))
+    return N.result(0, itemOfStack(N, Stack));
   if (std::optional<size_t> At = placeInput(N, 1, List->size(), false))
     N.result(0, (*List)[*At]);
 }
 
 static void importSequenceErase(NodeImport &N) {
   N.expectInputs(1, 2);
+  if (Value Stack = stackInput(N, 0))
+    return eraseFromStack(N, Stack);
   std::optional<Items> List = N.sequence(0);
   if (!List)
     return;
@@ -131,6 +158,8 @@ static void importSequenceErase(NodeImport &N) {
 
 static void importSequenceInsert(NodeImport &N) {
   N.expectInputs(2, 3);
+  if (Value Stack = stackInput(N, 0))
+    return itemInput(N, 1) ? insertIntoStack(N, Stack) : void();
   std::optional<Items> List = N.sequence(0);
   const Entry *Item = List ? itemInput(N, 1) : nullptr;
   if (!Item)
@@ -148,6 +177,8 @@ static void importConcatFromSequence(NodeImport &N) {
   int64_t Axis = N.requiredInt("axis");
   bool New = N.flagAttribute("new_axis");
   N.expectInputs(1, 1);
+  if (Value Stack = stackInput(N, 0))
+    return N.result(0, N.bad() ? Value() : joinedStack(N, Stack, Axis, New));
   std::optional<Items> List = N.sequence(0);
   if (!List || N.bad())
     return;
@@ -216,6 +247,8 @@ static void importSplitToSequence(NodeImport &N) {
   Axis = N.frontAxis(Axis, N.rank(X));
   if (N.bad())
     return;
+  if (Value Stack = splitIntoStack(N, X, Axis, Keep))
+    return N.result(0, stackOf(Stack));
   std::optional<std::vector<Expr>> Sizes =
       splitSizes(N, N.dims(X)[static_cast<size_t>(Axis)]);
   if (!Sizes)
@@ -241,8 +274,7 @@ static void importSplitToSequence(NodeImport &N) {
 /// all.
 static void importSequenceMap(NodeImport &N) {
   const Graph *Body = N.graphAttribute("body");
-  std::optional<Items> First = N.sequence(0);
-  if (!Body || !First || N.bad())
+  if (!Body)
     return;
   size_t Outputs = N.node().Outputs.size();
   if (Body->Inputs.size() != N.inputCount() || Body->Outputs.size() < Outputs) {
@@ -250,6 +282,11 @@ static void importSequenceMap(NodeImport &N) {
                               "outputs");
     return;
   }
+  if (Value Stack = stackInput(N, 0))
+    return mapStack(N, *Body, Stack);
+  std::optional<Items> First = N.sequence(0);
+  if (!First || N.bad())
+    return;
   std::vector<Items> Results(Outputs);
   for (size_t I = 0; I < First->size(); ++I) {
     std::vector<Entry> Inputs;
@@ -318,14 +355,17 @@ static void importOptionalGetElement(NodeImport &N) {
 
 ArrayRef<Rule> sequenceRules() {
   static constexpr std::string_view Known =
-      "lengths of sequences and places in them must be known when compiling";
+      "where only the run knows the length, elements have one shape";
+  static constexpr std::string_view Place =
+      "the position must be known when compiling; where only the run knows the "
+      "length, elements have one shape";
   static const Rule Rows[] = {
-      {"", "SequenceConstruct", 11, Newest, importSequenceConstruct, Known},
+      {"", "SequenceConstruct", 11, Newest, importSequenceConstruct},
       {"", "SequenceEmpty", 11, Newest, importSequenceEmpty},
-      {"", "SequenceLength", 11, Newest, importSequenceLength, Known},
+      {"", "SequenceLength", 11, Newest, importSequenceLength},
       {"", "SequenceAt", 11, Newest, importSequenceAt, Known},
-      {"", "SequenceErase", 11, Newest, importSequenceErase, Known},
-      {"", "SequenceInsert", 11, Newest, importSequenceInsert, Known},
+      {"", "SequenceErase", 11, Newest, importSequenceErase, Place},
+      {"", "SequenceInsert", 11, Newest, importSequenceInsert, Place},
       {"", "SequenceMap", 17, Newest, importSequenceMap, Known},
       {"", "SplitToSequence", 11, Newest, importSplitToSequence, Known},
       {"", "ConcatFromSequence", 11, Newest, importConcatFromSequence, Known},

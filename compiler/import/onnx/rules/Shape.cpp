@@ -25,7 +25,7 @@ static Expr product(ArrayRef<Expr> Sizes) {
 static void importShape(NodeImport &N) { N.input(0); }
 
 static void importIdentity(NodeImport &N) {
-  if (const Entry *E = N.entry(0); E && (E->Items || E->Absent))
+  if (const Entry *E = N.entry(0); E && (E->Items || E->Stack || E->Absent))
     return N.result(0, Entry(*E));
   Value X = N.input(0);
   if (!N.bad())

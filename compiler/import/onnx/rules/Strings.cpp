@@ -200,7 +200,10 @@ static void encodeLabels(NodeImport &N) {
   if (const Tensor *T = N.tensorAttribute("keys_tensor"))
     Keys = T->Strings;
   const Tensor *Default = N.tensorAttribute("default_tensor");
+  Type OfWhole = N.i64(), OfReal = N.f32();
   if (const Tensor *T = N.tensorAttribute("values_tensor")) {
+    if (Type Given = graphType(N.builder().getContext(), T->Type))
+      OfWhole = OfReal = Given;
     if (!T->Strings.empty())
       Texts = T->Strings;
     else if (std::optional<std::vector<int64_t>> V = T->integers())
@@ -223,10 +226,10 @@ static void encodeLabels(NodeImport &N) {
     return;
   if (Numbers) {
     Numbers->push_back(Whole);
-    giveMapped(N, Keys, N.intVector(*Numbers, N.i64()));
+    giveMapped(N, Keys, N.intVector(*Numbers, OfWhole));
   } else if (Reals) {
     Reals->push_back(Real);
-    giveMapped(N, Keys, N.floatVector(*Reals, N.f32()));
+    giveMapped(N, Keys, N.floatVector(*Reals, OfReal));
   } else {
     giveMappedStrings(N, Keys, Texts, Text);
   }

@@ -5,195 +5,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-///
-/// \file
-/// All rows go through all trees level by level: each level is a lookup of the
-/// node's feature, a comparison and a choice of the next node. A leaf is its
-/// own successor, so trees of any depth end together.
-///
-//===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Classifier.h"
+#include "compiler/import/onnx/rules/Forest.h"
 
 #include <cmath>
 
 using namespace kpc::graph;
 
 namespace kpc::onnx {
-
-namespace {
-enum class Mode : uint8_t { Leq, Lt, Gte, Gt, Eq, Neq, Leaf };
-
-struct TreeNode {
-  Mode How = Mode::Leaf;
-  int64_t Feature = 0, True = 0, False = 0; ///< children by their place
-  double Split = 0;
-  bool MissingIsTrue = false;
-};
-
-struct Weight {
-  int64_t Node, Target;
-  double Value;
-};
-
-struct Forest {
-  std::vector<TreeNode> Nodes;
-  std::vector<int64_t> Roots;
-  std::vector<Weight> Weights;
-  int64_t Targets = 1;
-  std::string Aggregate = "SUM";
-  std::vector<double> Base;
-
-  /// Levels below the roots; none where a node is its own ancestor.
-  std::optional<int64_t> depth() const;
-};
-} // namespace
-
-/// Deeper ones are no trees that anybody trained.
-static constexpr int64_t DeepestTree = 512;
-/// Numbers of the table of leaves.
-static constexpr int64_t MostWeights = int64_t(1) << 28;
-
-std::optional<int64_t> Forest::depth() const {
-  std::vector<int64_t> Level = Roots;
-  for (int64_t Depth = 0; Depth <= DeepestTree; ++Depth) {
-    std::vector<int64_t> Next;
-    for (int64_t I : Level) {
-      const TreeNode &T = Nodes[static_cast<size_t>(I)];
-      if (T.How != Mode::Leaf)
-        Next.insert(Next.end(), {T.True, T.False});
-    }
-    if (Next.empty())
-      return Depth;
-    // Shared children stay one.
-    llvm::sort(Next);
-    Next.erase(std::unique(Next.begin(), Next.end()), Next.end());
-    Level = std::move(Next);
-  }
-  return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// Evaluation
-//===----------------------------------------------------------------------===//
-
-namespace {
-class ForestWriter {
-public:
-  ForestWriter(NodeImport &N, const Forest &F, Value X) : N(N), F(F), X(X) {}
-  /// [rows, targets], without base values.
-  Value scores();
-
-private:
-  Value integers(std::string Name,
-                 llvm::function_ref<int64_t(const TreeNode &)>);
-  Value decide(Value Feature, Value Split, Value How, Value Missing);
-  Value leaves();
-
-  NodeImport &N;
-  const Forest &F;
-  Value X;
-};
-} // namespace
-
-Value ForestWriter::integers(std::string Name,
-                             llvm::function_ref<int64_t(const TreeNode &)> Of) {
-  std::vector<int64_t> Values;
-  Values.reserve(F.Nodes.size());
-  for (const TreeNode &T : F.Nodes)
-    Values.push_back(Of(T));
-  return N.data(Tensor::ofIntegers(
-      std::move(Name), {static_cast<int64_t>(Values.size())}, Values));
-}
-
-/// Whether the true branch is taken.
-Value ForestWriter::decide(Value Feature, Value Split, Value How,
-                           Value Missing) {
-  static constexpr std::pair<Mode, Predicate> Kinds[] = {
-      {Mode::Leq, Predicate::le}, {Mode::Lt, Predicate::lt},
-      {Mode::Gte, Predicate::ge}, {Mode::Gt, Predicate::gt},
-      {Mode::Eq, Predicate::eq},  {Mode::Neq, Predicate::ne}};
-  Value Taken;
-  for (auto [Kind, P] : Kinds) {
-    bool Used = llvm::any_of(
-        F.Nodes, [&, Kind = Kind](const TreeNode &T) { return T.How == Kind; });
-    if (!Used)
-      continue;
-    Value Holds = N.compare(P, Feature, Split);
-    Value Is = N.compare(Predicate::eq, How,
-                         N.scalarInt(static_cast<int64_t>(Kind), N.i64()));
-    Taken = Taken ? N.select(Is, Holds, Taken) : Holds;
-  }
-  if (!Missing || !Taken)
-    return Taken;
-  Value IsNan = N.build(IsNanOp::getOperationName(), {Feature}, {});
-  return N.binary<OrOp>(Taken, N.binary<AndOp>(IsNan, Missing));
-}
-
-/// The leaf that each row ends at in each tree, [rows, trees].
-Value ForestWriter::leaves() {
-  auto Trees = static_cast<int64_t>(F.Roots.size());
-  Value At = N.broadcast(N.data(Tensor::ofIntegers("roots", {Trees}, F.Roots)),
-                         {N.dims(X)[0], Expr(Trees)});
-  std::optional<int64_t> Depth = F.depth();
-  if (!Depth)
-    return N.fail(Code::ImportAttributeValue,
-                  "the trees have a cycle, or more than " +
-                      std::to_string(DeepestTree) + " levels");
-  if (*Depth == 0)
-    return At;
-  Value Features = integers("feature", [](auto &T) { return T.Feature; });
-  Value True = integers("true", [](auto &T) { return T.True; });
-  Value False = integers("false", [](auto &T) { return T.False; });
-  std::vector<double> Splits;
-  bool AnyMissing = false;
-  for (const TreeNode &T : F.Nodes) {
-    Splits.push_back(T.Split);
-    AnyMissing |= T.MissingIsTrue;
-  }
-  Value Split = N.floatVector(Splits, N.element(X));
-  Value How = integers("mode", [](auto &T) { return int64_t(T.How); });
-  Value Missing;
-  if (AnyMissing)
-    Missing = N.cast(
-        integers("missing", [](auto &T) { return int64_t(T.MissingIsTrue); }),
-        N.i1());
-  for (int64_t Level = 0; Level < *Depth; ++Level) {
-    Value Feature = N.gatherElements(X, N.gather(Features, At, 0), 1);
-    Value Taken = decide(Feature, N.gather(Split, At, 0), N.gather(How, At, 0),
-                         Missing ? N.gather(Missing, At, 0) : Value());
-    At = N.select(Taken, N.gather(True, At, 0), N.gather(False, At, 0));
-  }
-  return At;
-}
-
-Value ForestWriter::scores() {
-  Value Leaf = leaves();
-  if (!Leaf)
-    return {};
-  auto Count = static_cast<int64_t>(F.Nodes.size());
-  if (F.Targets < 1 || Count > MostWeights / F.Targets)
-    return N.unsupported(std::to_string(Count) + " nodes for " +
-                         std::to_string(F.Targets) + " targets");
-  bool Least = F.Aggregate == "MIN", Most = F.Aggregate == "MAX";
-  float None = Least ? INFINITY : Most ? -INFINITY : 0;
-  std::vector<float> Table(static_cast<size_t>(Count * F.Targets), None);
-  for (const Weight &W : F.Weights) {
-    float &Slot = Table[static_cast<size_t>(W.Node * F.Targets + W.Target)];
-    Slot = (Slot == None ? 0 : Slot) + static_cast<float>(W.Value);
-  }
-  Value Y = N.gather(
-      N.data(Tensor::ofFloats("weights", {Count, F.Targets}, Table)), Leaf, 0);
-  ReduceKind Kind = Least  ? ReduceKind::min
-                    : Most ? ReduceKind::max
-                           : ReduceKind::sum;
-  Y = N.reduce(Kind, Y, {1});
-  if (F.Aggregate == "AVERAGE")
-    Y = N.mulScalar(Y, 1.0 / static_cast<double>(F.Roots.size()));
-  if ((Least || Most) && Y)
-    Y = N.select(N.compare(Predicate::eq, Y, N.like(None, Y)), N.like(0, Y), Y);
-  return Y;
-}
 
 //===----------------------------------------------------------------------===//
 // What the nodes say
@@ -350,7 +170,7 @@ static void importRegressor(NodeImport &N) {
   Value X = rowsFor(N, F);
   if (!X)
     return;
-  Value Y = addBase(N, ForestWriter(N, F, X).scores(), F);
+  Value Y = addBase(N, forestScores(N, F, X), F);
   N.result(0, postTransform(N, Y, Transform));
 }
 
@@ -374,8 +194,7 @@ static void importClassifier(NodeImport &N) {
                     return W.Target == F.Weights.front().Target;
                   });
   if (!OneOfTwo) {
-    giveClasses(N, addBase(N, ForestWriter(N, F, X).scores(), F), *Labels,
-                Transform);
+    giveClasses(N, addBase(N, forestScores(N, F, X), F), *Labels, Transform);
     return;
   }
   bool Shares =
@@ -385,8 +204,8 @@ static void importClassifier(NodeImport &N) {
   F.Targets = 1;
   if (F.Base.size() == 2)
     F.Base.erase(F.Base.begin());
-  giveBinary(N, addBase(N, ForestWriter(N, F, X).scores(), F), *Labels,
-             Transform, Shares);
+  giveBinary(N, addBase(N, forestScores(N, F, X), F), *Labels, Transform,
+             Shares);
 }
 
 /// A tensor attribute's numbers; reports where it is missing.
@@ -510,8 +329,7 @@ static void importEnsemble(NodeImport &N) {
   Value X = rowsFor(N, F);
   if (!X)
     return;
-  Value Y =
-      postTransform(N, ForestWriter(N, F, X).scores(), Transforms[Transform]);
+  Value Y = postTransform(N, forestScores(N, F, X), Transforms[Transform]);
   N.result(0, N.cast(Y, graph::isFloat(Stored) ? Stored : N.f32()));
 }
 
