@@ -32,6 +32,9 @@ static constexpr int64_t MostPrefetched = 16 << 20;
 /// Pieces are lines of the L2 cache.
 static constexpr int64_t LineBytes = 128;
 
+/// The first version with cp.async.bulk.prefetch (PTX ISA).
+static constexpr int32_t FirstPtxOfBulkPrefetch = 80;
+
 namespace {
 
 /// Writes the instructions by which the first thread of each block asks for
@@ -139,7 +142,8 @@ private:
 /// said so before, blocks of many later kernels would take the places of those
 /// that can work. A kernel that holds its dependents (GpuLaunch.h) does not say
 /// so: they are launched when it has ended.
-void launchEarly(gpu::GPUModuleOp Module, llvm::Module &Llvm) {
+void launchEarly(gpu::GPUModuleOp Module, llvm::Module &Llvm,
+                 int32_t PtxVersion) {
   for (llvm::Function &Kernel : Llvm) {
     if (Kernel.getCallingConv() != llvm::CallingConv::PTX_Kernel ||
         Kernel.isDeclaration())
@@ -163,7 +167,8 @@ void launchEarly(gpu::GPUModuleOp Module, llvm::Module &Llvm) {
                                    "~{memory}", /*hasSideEffects=*/true));
     kernel::BuffersAttr Buffers =
         Launch ? kernel::buffersOf(Source) : kernel::BuffersAttr();
-    if (Buffers && Buffers.getWeightBytes())
+    if (Buffers && Buffers.getWeightBytes() &&
+        PtxVersion >= FirstPtxOfBulkPrefetch)
       WeightPrefetch(Kernel, Launch).write(Buffers);
   }
 }

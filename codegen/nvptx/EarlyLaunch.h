@@ -14,8 +14,10 @@
 namespace kpc::nvptx {
 
 /// Lets the kernels of `Llvm` be launched before those in front have ended
-/// (programmatic dependent launch). `Module` is what they were translated from.
-void launchEarly(mlir::gpu::GPUModuleOp Module, llvm::Module &Llvm);
+/// (programmatic dependent launch). `Module` is what they were translated from,
+/// `PtxVersion` what the text will be of.
+void launchEarly(mlir::gpu::GPUModuleOp Module, llvm::Module &Llvm,
+                 int32_t PtxVersion);
 
 } // namespace kpc::nvptx
 

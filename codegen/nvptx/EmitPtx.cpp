@@ -204,7 +204,7 @@ FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
     return Module.emitError("LLVM IR is not valid: ") << Broken;
   optimise(Llvm, *Machine);
   if (T.launchesEarly())
-    launchEarly(Module, Llvm);
+    launchEarly(Module, Llvm, T.PtxVersion);
   if (T.PtxVersion < FirstPtxOfUsedBytes)
     joinWithinBounds(Llvm, *Machine);
   if (Listings.Llvm) {

@@ -493,6 +493,10 @@ def spectra():
     parts(p.node("aten.fft_ifft.default", {"self": whole, "dim": 0}, [("c8", (3, 10))])[0], x.astype(np.complex64))
     plane = p.node("aten.fft_fft2.default", {"self": ref}, [("c8", (3, 10))])[0]
     parts(plane, np.fft.fft2(x))
+    parts(p.node("aten.fft_fftn.default", {"self": ref}, [("c8", (3, 10))])[0], np.fft.fft2(x))
+    parts(p.node("aten.fft_fftn.default", {"self": ref, "dim": [1]}, [("c8", (3, 10))])[0], np.fft.fft(x))
+    parts(p.node("aten.fft_fftn.default", {"self": ref, "s": [8]}, [("c8", (3, 8))])[0], np.fft.fft(x, 8))
+    parts(p.node("aten.fft_rfftn.default", {"self": ref, "dim": [0]}, [("c8", (2, 10))])[0], np.fft.rfft(x, axis=0))
     parts(p.node("aten._fft_c2c.default", {"self": plane, "dim": [0, 1], "normalization": 2, "forward": False}, [("c8", (3, 10))])[0],
           x.astype(np.complex64))
     parts(p.node("aten.mul.Tensor", {"self": half, "other": half}, [("c8", (3, 6))])[0], np.fft.rfft(x) ** 2)

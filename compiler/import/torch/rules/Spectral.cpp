@@ -205,9 +205,11 @@ static void fftMany(NodeImport &N) {
   Ints Axes = N.integers("dim", {}), Sizes = N.integers("s", {});
   if (Axes.empty() && Default > 0)
     Axes = {-2, -1};
-  size_t Count = !Sizes.empty() ? Sizes.size() : static_cast<size_t>(Rank);
-  for (size_t I = 0; Axes.size() < Count && Default == 0; ++I)
-    Axes.push_back(static_cast<int64_t>(I) - static_cast<int64_t>(Count));
+  // Without axes the last ones, as many as there are sizes, else all.
+  if (Axes.empty())
+    for (int64_t I = -(Sizes.empty() ? Rank : int64_t(Sizes.size())); I < 0;
+         ++I)
+      Axes.push_back(I);
   for (int64_t &A : Axes)
     A = N.axis(A, Rank);
   if (N.bad() || Axes.empty() ||
