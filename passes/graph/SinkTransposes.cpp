@@ -228,6 +228,9 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
 ///
 ///   [n, h, w, 320] T [0, 3, 1, 2] to [n, 32, 10, h·w]
 ///     →  [n, h, w, 320] to [n, h·w, 32, 10] T' [0, 2, 3, 1]
+///
+/// A reshape that only splits stays in front, unless it is for a reduction:
+/// heads that are split and repeated are recognised where exporters put them.
 struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp Op,
@@ -250,15 +253,20 @@ struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
     // Ones go with the dimension in front of them.
     SmallVector<std::pair<unsigned, int64_t>> Order;
     Starts = Parts.startsOf(To.getDims());
+    bool Joins = false;
     unsigned Place = 0;
     for (int64_t I = 0; I < To.getRank(); ++I) {
-      for (unsigned Part = Starts[I]; Part + 1 < Starts[I + 1]; ++Part)
+      for (unsigned Part = Starts[I]; Part + 1 < Starts[I + 1]; ++Part) {
+        Joins = true;
         if (PlaceInX[Part + 1] != PlaceInX[Part] + 1)
           return failure();
+      }
       if (Starts[I] < Starts[I + 1])
         Place = PlaceInX[Starts[I]];
       Order.emplace_back(Place, I);
     }
+    if (!Joins && !llvm::any_of(Op->getUsers(), llvm::IsaPred<ReduceOp>))
+      return failure();
     llvm::sort(Order);
     SmallVector<int64_t> Perm(To.getRank());
     SmallVector<Expr> Dims;

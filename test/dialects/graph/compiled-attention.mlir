@@ -4,7 +4,7 @@
 
 // The host has no kernel for attention: products and a softmax. Hopper has one.
 
-// HOST: 12 kernels
+// HOST: 11 kernels
 // HOPPER: .entry attention(
 // HOPPER: wgmma.mma_async
 // HOPPER-NOT: .entry
