@@ -44,10 +44,10 @@ LAST += [("reshaped", "bf16", (2, 16, 24), (2, 16, 24)), ("reshaped", "fp16", (1
 
 def last_case(spelling, element, known, sizes, between=False):
     """No kernel only transposes. Beside the norm's kernel there are one for both convolutions, one for both casts of scale and shift where
-    they are of 16 bits, and with ONNX's operator that of SiLU."""
+    they are of 16 bits, and with ONNX's operator of known sizes that of SiLU."""
     made = image_case(spelling, element, known, sizes, last=True, between=between)
     options = ("--precision", "tf32") if element == "fp32" else ()
-    count = 1 + between + (spelling != "reshaped" and element != "fp32") + spelling.startswith("operator")
+    count = 1 + between + (spelling != "reshaped" and element != "fp32") + (spelling.startswith("operator") and known is not None)
     return dataclasses.replace(made, name=f"{made.name}_last{'_between' if between else ''}", options=options, kernels=count, lacks=" transpose ")
 
 
