@@ -195,8 +195,6 @@ def resize(g):
     scales = [1.0, 1.0] + [g.any_of([1.0, 2.0, 3.0]) for _ in range(2)]
     where = g.any_of(["asymmetric", "half_pixel"] if mode == "linear" else ["asymmetric"])
     rounding = dict(nearest_mode="floor") if mode == "nearest" else {}
-    if mode == "linear":  # onnxruntime's places in between are rounded to f32, which thirds of long axes show
-        scales[2:] = [min(s, 2.0) if max(d) > 32 else s for s, d in zip(scales[2:], x.dims[2:])]
     name = g.node("Resize", [x, "", g.weight(np.array(scales, np.float32), "s")], mode=mode, coordinate_transformation_mode=where, **rounding)
     dims = tuple(tuple(int(f * s) for s in d) for f, d in zip(scales, x.dims))
     g.keep(x.like(name=name, dims=dims, exact=x.exact and mode == "nearest"))

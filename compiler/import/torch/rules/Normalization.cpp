@@ -43,6 +43,20 @@ static Moments moments(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
   return M;
 }
 
+/// What is normalised, times a factor and plus a summand a channel.
+static Value perChannel(NodeImport &N, const Moments &M, Value Scale,
+                        Value Bias) {
+  if (!M.Centred)
+    return {};
+  Type Wide = N.element(M.Centred);
+  int64_t Rank = N.rank(M.Centred);
+  Value Factor = M.Scale;
+  if (Scale)
+    Factor = N.mul(Factor, alongChannels(N, N.cast(Scale, Wide), Rank));
+  Value Y = N.mul(M.Centred, Factor);
+  return Bias ? N.add(Y, alongChannels(N, N.cast(Bias, Wide), Rank)) : Y;
+}
+
 /// What normalises by the batch or the image at hand may not count it into
 /// running statistics: those are state of training.
 static bool keepsNoStatistics(NodeImport &N) {
@@ -71,12 +85,7 @@ static void normByBatch(NodeImport &N) {
   Ints Axes = axesFrom(1, Rank);
   Axes[0] = 0;
   Moments M = moments(N, X, Axes, N.real("eps", 1e-5));
-  Value Factor = M.Scale;
-  if (Scale)
-    Factor = N.mul(Factor, alongChannels(N, N.cast(Scale, Wide), Rank));
-  Value Y = N.mul(M.Centred, Factor);
-  if (Bias)
-    Y = N.add(Y, alongChannels(N, N.cast(Bias, Wide), Rank));
+  Value Y = perChannel(N, M, Scale, Bias);
   N.result(0, N.cast(Y, Stored));
   if (N.resultCount() != 3 || N.bad())
     return;
@@ -206,12 +215,7 @@ static void instanceNorm(NodeImport &N) {
   Type Stored = N.element(X), Wide = N.wide(X);
   X = N.cast(X, Wide);
   Moments M = moments(N, X, axesFrom(2, Rank), N.real("eps", 1e-5));
-  Value Factor = M.Scale;
-  if (Scale)
-    Factor = N.mul(Factor, alongChannels(N, N.cast(Scale, Wide), Rank));
-  Value Y = N.mul(M.Centred, Factor);
-  if (Bias)
-    Y = N.add(Y, alongChannels(N, N.cast(Bias, Wide), Rank));
+  Value Y = perChannel(N, M, Scale, Bias);
   N.result(N.cast(Y, Stored));
 }
 
