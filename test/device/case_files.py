@@ -6,7 +6,8 @@
     write_cases(cases(), __doc__)
 
 A case is a dictionary of what its timer needs to know, `name` and `purpose` among it, beside how it is made: `model`, the
-ONNX model or a function that gives it, `dims`, the arguments of --dim, and `options`, other ones of kpc compile. Writes NAME.kpc and all cases into cases.json.
+ONNX model or a function that gives it, `dims`, the arguments of --dim, and `options`, other ones of kpc compile. Writes NAME.kpc and all
+cases into cases.json, with the sizes that each is tuned for as `optimum`.
 Needs onnx.
 """
 
@@ -41,11 +42,23 @@ def compile_case(case, options):
     path.unlink()
 
 
+def optimum(dims):
+    """{'rows': 128} of ('rows=1..512:opt=128',): the size that a case is tuned for."""
+    found = {}
+    for dim in dims:
+        name, _, facts = dim.partition("=")
+        tuned = re.search(r"(?:^|opt=)(\d+)$", facts)
+        if tuned:
+            found[name] = int(tuned[1])
+    return found
+
+
 def write_cases(cases, about):
     options = arguments(about).parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     chosen = [case for case in cases if re.search(options.only, f"{case['purpose']} {case['name']}")]
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
         list(pool.map(lambda case: compile_case(case, options), chosen))
-    listed = [{key: value for key, value in case.items() if key not in ("model", "dims", "options")} for case in chosen]
+    listed = [{key: value for key, value in case.items() if key not in ("model", "dims", "options")} | {"optimum": optimum(case.get("dims", ()))}
+              for case in chosen]
     (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
