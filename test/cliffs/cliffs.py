@@ -37,6 +37,7 @@ def parse_arguments():
     parser.add_argument("--json", type=pathlib.Path, help="all figures, one object a line")
     parser.add_argument("--ptxas", help="NVIDIA's assembler (default: the tests' stand-in, so that no result depends on its version)")
     parser.add_argument("--work-dir", type=pathlib.Path, help="for models and artifacts (default: a temporary folder)")
+    parser.add_argument("--jobs", type=int, default=1, help="models that are compiled at a time (default: 1)")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every case")
     parser.add_argument("--gpu", action="store_true", help="measure the listed cases on this machine's GPU beside PyTorch")
     parser.add_argument("--all", action="store_true",

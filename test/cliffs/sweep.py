@@ -4,6 +4,7 @@
 """Cases compiled, and how long each takes beside the least that it could: of every target a Verdict."""
 
 import dataclasses
+import multiprocessing
 import os
 import pathlib
 import re
@@ -116,7 +117,8 @@ def judge(parts, options, estimator, path):
                 worst = max(times, key=lambda t: t.times * t.microseconds)
                 one.kernel, one.family, one.limit = worst.title, worst.family, worst.limit
             out.append(one)
-    path.unlink(missing_ok=True)
+    for file in (path, path.with_suffix(".onnx")):
+        file.unlink(missing_ok=True)
     return out
 
 
@@ -134,11 +136,21 @@ def batches(wanted):
     yield from open_ones.values()
 
 
+work = []  # batches and options, for processes that are forked: cases hold functions, which do not pickle
+
+
+def judge_batch(number):
+    batch, options = work[number]
+    return judge(batch, options, Estimator(), options.work_dir / f"case{number}.kpc")
+
+
 def sweep(options, wanted, report):
     """Verdicts of all that is wanted: (case, type) pairs."""
-    estimator, out = Estimator(), []
-    for batch in batches(wanted):
-        for verdict in judge(batch, options, estimator, options.work_dir / "case.kpc"):
-            report(verdict)
-            out.append(verdict)
+    work[:] = [(batch, options) for batch in batches(wanted)]
+    out = []
+    with multiprocessing.get_context("fork").Pool(max(1, options.jobs)) as pool:
+        for verdicts in pool.imap(judge_batch, range(len(work))):
+            for verdict in verdicts:
+                report(verdict)
+                out.append(verdict)
     return out
