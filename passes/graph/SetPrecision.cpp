@@ -99,6 +99,39 @@ BlockArgument argumentBehind(Value V) {
   return cast<BlockArgument>(V);
 }
 
+/// The argument of its region that `V` is, bit for bit.
+BlockArgument argumentItself(Value V) {
+  while (auto Cast = V.getDefiningOp<CastOp>()) {
+    OpFoldResult Same = Cast.fold(ArrayRef<Attribute>{});
+    if (!isa_and_nonnull<Value>(Same))
+      return {};
+    V = cast<Value>(Same);
+  }
+  return dyn_cast<BlockArgument>(V);
+}
+
+/// Where a caller's tensor has the narrow type already, the kernel that brought
+/// it to f32 is a copy. Users read what it copies.
+void eraseCopies(func::FuncOp Func) {
+  SmallVector<RegionOp> Regions;
+  Func.walk([&](RegionOp Region) { Regions.push_back(Region); });
+  for (RegionOp Region : Regions) {
+    Operation *Yield = Region.getBody().front().getTerminator();
+    SmallVector<Value> Copied;
+    for (auto [Yielded, Result] :
+         llvm::zip_equal(Yield->getOperands(), Region.getResults())) {
+      BlockArgument Argument = argumentItself(Yielded);
+      if (!Argument || Argument.getType() != Result.getType())
+        break;
+      Copied.push_back(Region.getInputs()[Argument.getArgNumber()]);
+    }
+    if (Copied.empty() || Copied.size() != Region.getNumResults())
+      continue;
+    Region.replaceAllUsesWith(Copied);
+    Region.erase();
+  }
+}
+
 /// A kernel that only changes the type.
 Value castInKernel(Value V, Type To, OpBuilder &B) {
   auto Region = RegionOp::create(
@@ -222,6 +255,7 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
         narrowAttention(Op, *To);
       narrowForContractions(Func, *To);
       Func.walk([](RegionOp Region) { widenInputs(Region); });
+      eraseCopies(Func);
     }
   }
 };

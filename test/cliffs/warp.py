@@ -284,7 +284,7 @@ class Warp:
         if operation == "cp":
             if "wait_group" in one.parts or "wait_all" in one.parts:
                 self.now = max(self.now, self.ready.get("async", 0.0))
-            elif "bulk" in one.parts:
+            elif "bulk" in one.parts and "prefetch" not in one.parts:  # what a prefetch brings is counted where it is loaded
                 raise Unknown(one.opcode)
             return "other", None
         if operation in ("mma", "wgmma", "ldmatrix", "tcgen05", "mbarrier", "stmatrix"):

@@ -36,6 +36,7 @@ class Network:
     timed: tuple = ()  # sizes, in fp16
     checked: tuple = ()  # sizes at which fp16 and bf16 are compared with fp32
     wide: str = ""  # --precision-for of bf16: nodes without which the error is beyond the limit
+    narrow_io: bool = False  # 16 bits in and out: caches
 
     @property
     def purpose(self):
@@ -67,6 +68,8 @@ FULL = (
     Network("vit-b16", "vit-full.dynamo", ("batch=1..32:opt=32",), (images(1), images(32)), (images(1), images(5))),
     Network("llama-1b", "llama-full.dynamo", ("batch=1..8:opt=1", "sequence=1..4096:opt=2048"),
             (tokens(1, 512), tokens(1, 2048)), (tokens(1, 512), tokens(3, 77))),
+    Network("llama-1b-past", "llama-past-full.dynamo", ("batch=1..64:opt=1", "sequence=1..16:opt=1", "past=1..8192:opt=1024"),
+            tuple(dict(tokens(batch, 1), past=past) for batch in (1, 16) for past in (1024, 4096)), (dict(tokens(3, 2), past=77),), narrow_io=True),
     Network("mobilenet_v3", "mobilenet_v3_large.dynamo", ("batch=1..64:opt=32",), (images(1), images(32)), (images(1), images(5)),
             MOBILENET_FRONT),
     Network("resnet50", "resnet50.dynamo", ("batch=1..64:opt=32",), (images(1), images(32)), (images(1), images(5))),
@@ -95,7 +98,8 @@ def cases():
             for sizes in (*timed, *(s for s in network.checked if s not in timed)):
                 yield {"name": f"{network.name} {label(sizes)}.{precision}", "purpose": network.purpose, "network": network.name,
                        "sizes": sizes, "precision": precision, "artifact": f"{network.name}.{precision}.kpc",
-                       "narrow_artifact": f"{network.name}.{precision}-io.kpc", "timed": sizes in timed}
+                       "narrow_artifact": f"{network.name}.{precision}{'' if network.narrow_io else '-io'}.kpc", "timed": sizes in timed,
+                       "narrow_io": network.narrow_io}
 
 
 def call(log, command):
@@ -139,8 +143,9 @@ def make_model(network, options):
 def make(network, precisions, options):
     make_model(network, options)
     wide = ("--precision-for", network.wide) if network.wide else ()
-    wanted = [(precision, "", wide if precision == "bf16" else ()) for precision in precisions]
-    if network.timed and "fp16" in precisions:
+    wanted = [(precision, "", (*(wide if precision == "bf16" else ()), *(("--io-precision", precision) if network.narrow_io else ())))
+              for precision in precisions]
+    if network.timed and "fp16" in precisions and not network.narrow_io:
         wanted.append(("fp16", "-io", ("--io-precision", "fp16")))
     for precision, suffix, more in wanted:
         compile_network(network, network.dims, ("--precision", precision, *more), f"{network.name}.{precision}{suffix}.kpc", options)

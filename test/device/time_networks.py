@@ -58,11 +58,13 @@ class Case:
         self.case, self.row = case, dict(case, right=False)
         dtype = TYPES[case["precision"]]
         self.given, theirs = network.feed(case["sizes"], dtype)
+        if case["narrow_io"]:
+            wide, self.given = self.given, dict(zip(self.given, theirs))
         module = modules[case["precision"]]
-        self.want = [value.clone() for value in listed(network.wide(*self.given.values()))]
+        self.want = [value.clone() for value in listed(network.wide(*(wide if case["narrow_io"] else self.given).values()))]
         own = listed(module(*theirs))
         self.row["torch_error"] = max(side_by_side.error(mine, want) for mine, want in zip(own, self.want))
-        self.out = {name: torch.empty_like(value) for name, value in zip(network.outputs, self.want)}
+        self.out = {name: torch.empty_like(value, dtype=dtype if case["narrow_io"] else None) for name, value in zip(network.outputs, self.want)}
         self.sides = {}
         if case["timed"] and rounds:
             self.sides["eager"] = lambda: module(*theirs)

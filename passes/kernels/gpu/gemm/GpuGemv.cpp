@@ -35,7 +35,8 @@ using shape::Expr;
 namespace {
 
 constexpr int64_t TileM = GemvTile::TileM, ThreadK = GemvTile::ThreadK;
-/// With more rows than this the weights are read too often.
+/// With more rows than this the weights are read too often, where another
+/// family takes the GEMM.
 constexpr int64_t MaxM = 64;
 
 /// Whether a load of `Elements` of each line of `Stride` is aligned.
@@ -43,10 +44,13 @@ bool isAligned(const GemmMatch &P, const Expr &Stride, int64_t Elements) {
   return P.Facts.divisor(Stride) % Elements == 0;
 }
 
-/// Rows that this builder is for, or fewer.
+/// Rows that this builder is for, or fewer. Tiles of Tensor Cores are not for
+/// fewer than 8, so a token is multiplied here whatever a prompt may have; sizes
+/// of prompts have variants of GEMM.
 bool hasFewRows(const GemmMatch &P) {
   int64_t Typical = typicalProduct(P.C.M.Sizes, UnknownExtent);
-  return Typical <= TileM && P.Facts.range(P.M).Max <= MaxM;
+  return Typical <= TileM &&
+         (P.Facts.range(P.M).Max <= MaxM || Typical < FewestForMma);
 }
 
 /// Why this family does not take the GEMM; none: it does, by `shapeOf`.
