@@ -7,7 +7,7 @@ A process with a CUDA context of its own for each test takes most of the time th
 given a test a line, as JSON on standard input, and answers a line on standard output. It ends when an error may have spoilt
 the context; SessionProcess starts another one then, or where it crashed or did not answer.
 
-    {"artifact": FILE, "inputs": {NAME: [FILE.pb, kind, element]}, "out": FOLDER}  ->  {"code": 0 or 1, "output": WORDS}
+    {"artifact": FILE, "inputs": {NAME: [FILE.pb or FILE.npy, kind, element]}, "out": FOLDER}  ->  {"code": 0 or 1, "output": WORDS}
 """
 
 import json
@@ -25,6 +25,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "device"
 
 import runtime_library
 
+# Of numpy's types, what ONNX calls them. A narrow type, kept as bits, is not among them.
+FIRST_OF = {np.dtype(kept): element for element, kept in sorted(onnx_files.NUMPY_TYPES.items(), reverse=True)}
 FIRST_FATAL = 500  # kpc_status: errors of the driver and lost sessions
 
 
@@ -46,6 +48,11 @@ def unpacked(data, element, shape):
     return onnx_files.unpack_bits(data, bits, int(np.prod(shape)), kept.kind == "i").astype(kept).reshape(shape)
 
 
+def array_of(path):
+    array = np.load(path)
+    return onnx_files.Value(array, FIRST_OF[array.dtype])
+
+
 def run(library, device, test, opened):
     """`opened` holds the session of the test before: the context would go with the last one."""
     session = runtime_library.Session(library, test["artifact"], device)
@@ -54,7 +61,7 @@ def run(library, device, test, opened):
         opened.pop(0).close()
     given, inputs, shapes, arrays = [], [], {}, {}
     for name, (path, kind, element) in test["inputs"].items():
-        value = onnx_files.read_value(path, onnx_files.Port(name, kind, element))
+        value = array_of(path) if path.endswith(".npy") else onnx_files.read_value(path, onnx_files.Port(name, kind, element))
         given.append(packed(value))
         shapes[name], arrays[name] = value.array.shape, value.array
         inputs.append(runtime_library.named_tensor(name, given[-1].ctypes.data, value.array.shape, value.data_type,

@@ -14,6 +14,8 @@ import shutil
 import signal
 import subprocess
 
+import shards
+
 MEMORY = 6 << 30  # bytes of address space
 FAULT = "this is a fault of kpc's"  # what kpc says when it has failed itself, or one of its workers
 
@@ -58,25 +60,39 @@ def check_mutants(about, make_seeds, mutate, suffix):
     parser.add_argument("--kpc", type=pathlib.Path, required=True)
     parser.add_argument("--work-dir", type=pathlib.Path, required=True)
     parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first mutant")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=60, help="seconds for one mutant")
+    parser.add_argument("--within", type=float, default=float("inf"), help="begin none after so many seconds")
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    options.work_dir = options.work_dir.resolve()
     found = options.work_dir / "found"
     shutil.rmtree(options.work_dir, ignore_errors=True)
     found.mkdir(parents=True)
-    seeds, chance = make_seeds(), random.Random(options.seed)
-    ends, faults = collections.Counter(), 0
-    for number in range(options.count):
-        path = options.work_dir / f"mutant{suffix}"
-        name, arguments = mutate(chance, seeds, path)
-        code, said = run([str(options.kpc), "check", str(path), *arguments], options.limit)
+    seeds = make_seeds()
+
+    def judge(number):
+        """(exit code, what is wrong and what was said)"""
+        path = options.work_dir / f"mutant{number}{suffix}"
+        name, arguments = mutate(random.Random(f"{options.seed}/{number}"), seeds, path)
+        code, said = run([str(options.kpc.resolve()), "check", str(path), *arguments], options.limit)
         fault = misdeed(code, said)
         if not fault and code == 1 and not re.search(r"error\[KPC-[A-Z]\d{4}\]", said):
             fault = "an error without a code"
+        if not fault:
+            path.unlink()
+            return code, ""
+        path.rename(found / f"{number}-{name}{suffix}")
+        return code, f"{number}-{name} {' '.join(arguments)}: {fault}\n{said[:600]}"
+
+    ends, faults, progress = collections.Counter(), 0, shards.Progress(options.count)
+    for number, result in shards.each(judge, range(options.first, options.first + options.count), options.jobs, options.within):
+        code, fault = (None, f"{number}: the test's own process ended") if isinstance(result, shards.Died) else result
         ends[code] += 1
         if fault:
-            shutil.copy(path, found / f"{number}-{name}{suffix}")
-            print(f"{number}-{name} {' '.join(arguments)}: {fault}\n{said[:600]}", flush=True)
+            print(fault, flush=True)
             faults += 1
-    print(f"{options.count} mutants of {len(seeds)} archives: {dict(ends)}, {faults} faults")
+        progress.step(faults)
+    print(f"{progress.done} mutants of {len(seeds)} archives: {dict(ends)}, {faults} faults; {progress.rate()}")
     return 1 if faults else 0

@@ -15,7 +15,6 @@ same seed makes the same mutants. Standard library only.
 """
 
 import argparse
-import concurrent.futures
 import os
 import pathlib
 import random
@@ -24,6 +23,7 @@ import shutil
 import sys
 
 import contained
+import shards
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[%@#!^]?[A-Za-z_][\w.$-]*|[%#^@]\d+|-?\d+(?:\.\d+(?:[eE][-+]?\d+)?)?|->|\s+|.', re.S)
@@ -231,17 +231,16 @@ class Fuzzer:
                 found.append((number, name, ".mlir", program, command, what, said))
         return found
 
-    def batches(self, seeds):
-        """Mutants by pipeline, in batches."""
+    def batch(self, seeds, numbers):
+        """Mutants of these numbers, by pipeline: kpc-opt takes those of one pipeline at once."""
         grouped = {}
-        for number in range(self.options.count):
+        for number in numbers:
             name, kind, text, chance = mutant(seeds, self.options, "opt", number)
             if "// -----" in text:
                 continue
             pipeline = chance.choice(PIPELINES[kind])
             grouped.setdefault(tuple(pipeline), []).append((number, name, text))
-        return [(pipeline, mutants[i:i + 40]) for pipeline, mutants in grouped.items()
-                for i in range(0, len(mutants), 40)]
+        return grouped.items()
 
     def compile(self, job):
         number, name, kind, text = job
@@ -267,7 +266,8 @@ class Fuzzer:
         whole.words = seeds.words
         whole.programs = [p for p in seeds.programs
                           if p[1] in ("graph", "plan") and ("@main" in p[2] or "plan.program" in p[2])]
-        for number in range(self.options.compiled if whole.programs else 0):
+        first = self.options.first
+        for number in range(first, first + self.options.compiled if whole.programs else first):
             name, kind, text, _ = mutant(whole, self.options, "compile", number)
             yield number, name, kind, text
 
@@ -282,16 +282,32 @@ class Fuzzer:
 
     def run(self):
         seeds = Seeds(self.options)
-        done = 0
-        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            for work, jobs in ((self.optimize, self.batches(seeds)), (self.compile, list(self.compile_jobs(seeds)))):
-                for found in pool.map(work, jobs):
-                    done += 1
-                    for each in found:
-                        self.keep(*each)
+        compiled, size = list(self.compile_jobs(seeds)), 400  # mutants at a time: enough for batches
+        first, last = self.options.first, self.options.first + self.options.count
+        parts = [range(at, min(at + size, last)) for at in range(first, last, size)]
+        jobs = [("compile", i) for i in range(len(compiled))] + [("opt", i) for i in range(len(parts))]
+
+        def judge(job):
+            kind, at = job
+            before = self.upstream
+            if kind == "compile":
+                found = self.compile(compiled[at])
+            else:
+                found = [each for batch in self.batch(seeds, parts[at]) for each in self.optimize(batch)]
+            return found, self.upstream - before
+
+        done, progress = {"compile": 0, "opt": 0}, shards.Progress(len(jobs))
+        for (kind, at), result in shards.each(judge, jobs, self.options.jobs, self.options.within):
+            if isinstance(result, shards.Died):
+                result = [(f"{kind}-{at}", "?", ".mlir", "", [], "the test's own process ended", str(result.code))], 0
+            for each in result[0]:
+                self.keep(*each)
+            self.upstream += result[1]
+            done[kind] += 1 if kind == "compile" else len(parts[at])
+            progress.step(self.failed)
         shutil.rmtree(self.options.work_dir / "compile", ignore_errors=True)
-        print(f"{len(seeds.programs)} programs, {self.options.count} mutants through kpc-opt, "
-              f"{self.options.compiled} through kpc compile: {self.upstream} met known faults of LLVM's parsers, "
+        print(f"{len(seeds.programs)} programs, {done['opt']} mutants through kpc-opt, "
+              f"{done['compile']} through kpc compile: {self.upstream} met known faults of LLVM's parsers, "
               f"{self.failed} failed")
         return 1 if self.failed else 0
 
@@ -306,6 +322,8 @@ def main():
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", default="", help="only programs with this in their name")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one program")
+    parser.add_argument("--first", type=int, default=0, help="number of the first mutant")
+    parser.add_argument("--within", type=float, default=float("inf"), help="begin none after so many seconds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     options.work_dir = options.work_dir.resolve()

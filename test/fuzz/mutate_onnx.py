@@ -5,18 +5,18 @@
 """Spoils ONNX models and gives them to kpc: each must be taken or refused with an error that has a code.
 
     python3 mutate_onnx.py --kpc build/dev/bin/kpc --work-dir DIR [--count N] [--seed S] [--only TEXT] [--server PROGRAM]
+                           [--data DIR] [--jobs 60]
 
 The seeds are the models committed here, those of test/hostile, and the node tests of libonnx-testdata where they are
 installed. A mutant has one to three fields of its messages changed, dropped, doubled or put elsewhere (wire.py), or some
 of its bytes flipped. `kpc check` judges each; every `--compile-every`th is compiled too, and must then end as the check
 did. A mutant that ends kpc by a signal, by another exit code than 0 or 1, with an error without a code, or not at all
 within --limit seconds is kept in DIR/found and fails the test. With --server (kpc_check_models), which checks them in
-children of one process, thousands take seconds; those that fail there are judged again by kpc itself. The same seed makes the same mutants, given the same
-seeds. Standard library only.
+children of one process, thousands take seconds; those that fail there are judged again by kpc
+itself. The same seed makes the same mutants, given the same seeds. Standard library only.
 """
 
 import argparse
-import concurrent.futures
 import os
 import pathlib
 import random
@@ -24,9 +24,9 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 
 import contained
+import shards
 import wire
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ LARGEST = 1 << 18  # bytes of a seed
 class Seeds:
     def __init__(self, options):
         self.models = []  # (name, fields)
-        found = [*ROOT.glob("examples/*/*.onnx"), *ROOT.glob("test/models/graphs/mlp*.onnx"), *NODE_TESTS.glob("*/*/model.onnx")]
+        found = [*ROOT.glob("examples/*/*.onnx"), *ROOT.glob("test/models/graphs/mlp*.onnx"), *options.data.glob("*/*/model.onnx")]
         for path in sorted(found):
             if path.stat().st_size <= LARGEST:
                 self.add(str(path.parent.name if path.name == "model.onnx" else path.name), path.read_bytes(), options)
@@ -141,13 +141,13 @@ class Fuzzer:
             shutil.rmtree(options.work_dir / old, ignore_errors=True)
         self.found.mkdir(parents=True)
         self.seeds = Seeds(options)
-        self.servers = threading.local()
+        self.server = None  # of this job
 
     def served(self, path):
         """What the server says of a model: nothing, or why kpc itself must be asked."""
-        server = getattr(self.servers, "process", None)
+        server = self.server
         if server is None or server.poll() is not None:
-            server = self.servers.process = subprocess.Popen(
+            server = self.server = subprocess.Popen(
                 [self.options.server, str(int(self.options.limit))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL, text=True, errors="backslashreplace", start_new_session=True)
         server.stdin.write(f"{path}\n")
@@ -184,19 +184,22 @@ class Fuzzer:
 
     def run(self):
         failed = taken = 0
+        progress = shards.Progress(self.options.count)
         numbers = range(self.options.first, self.options.first + self.options.count)
-        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            for number, (name, data, what, said, good) in zip(numbers, pool.map(self.judge, numbers)):
-                taken += good
-                if not what:
-                    continue
-                failed += 1
+        for number, result in shards.each(self.judge, numbers, self.options.jobs, self.options.within):
+            if isinstance(result, shards.Died):
+                result = "?", b"", "the test's own process ended", f"exit code {result.code}", False
+            name, data, what, said, good = result
+            taken += good
+            failed += bool(what)
+            if what:
                 path = self.found / f"{number}.onnx"
                 path.write_bytes(data)
                 print(f"{what}: a mutant of {name}, kept as {path}")
                 hint = [line for line in said.splitlines() if re.search(r"Assert|UNREACHABLE|LLVM ERROR|fault|error", line)]
                 print("    " + "\n    ".join((hint or said.splitlines())[:3]), flush=True)
-        print(f"{len(self.seeds.models)} models, {self.options.count} mutants, {taken} of them taken: {failed} failed")
+            progress.step(failed)
+        print(f"{len(self.seeds.models)} models, {progress.done} mutants, {taken} of them taken: {failed} failed; {progress.rate()}")
         return 1 if failed else 0
 
 
@@ -211,6 +214,8 @@ def main():
     parser.add_argument("--server", default="", help="kpc_check_models")
     parser.add_argument("--only", default="", help="only models with this in their name")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one mutant")
+    parser.add_argument("--data", type=pathlib.Path, default=NODE_TESTS, help="node tests: generate_onnx_tests.py writes them, too")
+    parser.add_argument("--within", type=float, default=float("inf"), help="begin none after so many seconds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     options.work_dir = options.work_dir.resolve()

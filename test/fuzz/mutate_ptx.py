@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Spoils PTX texts and gives them to kpc-emulate: each must be taken or refused, and what is taken must run or be a finding.
 
-    python3 mutate_ptx.py --kpc-emulate build/dev/bin/kpc-emulate --work-dir DIR [--count N] [--seed S]
+    python3 mutate_ptx.py --kpc-emulate build/dev/bin/kpc-emulate --work-dir DIR [--count N] [--seed S] [--jobs 60]
 
 The seeds are test/fuzz/corpus/ptx. A mutant has one to four tokens or lines changed, dropped, doubled or swapped, is checked, and
 run with wild arguments. One that ends the program by a signal, by another exit code than 0 or 1, or without a word is kept in
@@ -13,7 +13,6 @@ same mutants. Standard library only.
 """
 
 import argparse
-import concurrent.futures
 import os
 import pathlib
 import random
@@ -21,6 +20,7 @@ import re
 import sys
 
 import contained
+import shards
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOKEN = re.compile(r"%?[A-Za-z_$][\w$]*|\.[A-Za-z_][\w:]*|0[xX][0-9a-fA-F]+|0[fFdD][0-9a-fA-F]+|\d+|\s+|.", re.S)
@@ -88,23 +88,32 @@ def main():
     parser.add_argument("--kpc-emulate", required=True)
     parser.add_argument("--work-dir", type=pathlib.Path, required=True)
     parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first mutant")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=20)
+    parser.add_argument("--within", type=float, default=float("inf"), help="begin none after so many seconds")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     options = parser.parse_args()
     for folder in ("mutants", "found"):
         (options.work_dir / folder).mkdir(parents=True, exist_ok=True)
     seeds = sorted((ROOT / "test/fuzz/corpus/ptx").glob("*.ptx"))
     texts = [path.read_text() for path in seeds]
     words = sorted({token for text in texts for token in TOKEN.findall(text) if not token.isspace()})
-    choose = random.Random(options.seed)
-    jobs = [(f"{path.stem}-{at}", mutant(text, words, choose)) for at, (path, text) in
-            enumerate((seeds[n % len(seeds)], texts[n % len(seeds)]) for n in range(options.count))]
-    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        found = [text for text in pool.map(lambda job: check(options, *job), jobs) if text]
-    for text in found[:10]:
-        print(text)
-    print(f"{options.count} mutants, {len(found)} bad")
-    return 1 if found else 0
+
+    def judge(number):
+        text = mutant(texts[number % len(texts)], words, random.Random(f"{options.seed}/{number}"))
+        return check(options, f"{seeds[number % len(seeds)].stem}-{number}", text)
+
+    bad, progress = 0, shards.Progress(options.count)
+    for number, text in shards.each(judge, range(options.first, options.first + options.count), options.jobs, options.within):
+        if isinstance(text, shards.Died):
+            text = f"{number}: the test's own process ended"
+        bad += bool(text)
+        if text and bad <= 10:
+            print(text, flush=True)
+        progress.step(bad)
+    print(f"{progress.done} mutants, {bad} bad; {progress.rate()}")
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

@@ -5,17 +5,17 @@
 """Compiles and runs graphs of random operators and compares every result with onnxruntime's.
 
     python3 random_graphs.py --kpc build/dev/bin/kpc --work-dir DIR [--first 0] [--count 100] [--arch host] [--device host]
-                             [--precision fp16] [--reduce]
+                             [--precision fp16] [--reduce] [--runtime libkpc_runtime.so] [--jobs 60] [--within SECONDS]
 
 With one version of numpy a graph is what its seed makes it. Odd seeds have two dynamic dims, n and m; one artifact runs at several
 of their sizes. A result may differ by rounding: by a fixed part of its RMS, and by a multiple of what changes where inputs and
-weights change in their last bits. With --reduce a graph that fails is cut down before it is shown.
+weights change in their last bits. With --reduce a graph that fails is cut down before it is shown. With --runtime each job runs
+its artifacts in one process, which a GPU needs: it spends more time on contexts than on graphs.
 
 Exits 0 where all results are right, 77 (a skip) where a peer is not installed, else 1.
 """
 
 import argparse
-import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -33,11 +33,14 @@ except ImportError as error:
     print(f"SKIPPED: the Python package '{error.name}' is not installed")
     sys.exit(SKIPPED)
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "fuzz"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / "fuzz"), str(TESTS / "conformance")]
 
 import contained
 import movement  # noqa: F401: enters its operators
 import reduction
+import session_process
+import shards
 from graph import BOOLEAN, ENVIRONMENTS, FLOAT, INTEGER, TESTED, Graph, fixed, named
 from operators import OPERATORS
 
@@ -124,7 +127,20 @@ def sensitivity(case, feed, size, want):
 
 class Runner:
     def __init__(self, options):
-        self.options = options
+        self.options, self.sessions = options, None
+
+    def ran(self, artifact, feed, folder):
+        """Exit code and words of a run whose results lie in the folder."""
+        files = {name: folder / f"{name}.npy" for name in feed}
+        for name, array in feed.items():
+            np.save(files[name], array)
+        if self.options.runtime:
+            self.sessions = self.sessions or session_process.SessionProcess(self.options.runtime, self.options.device or "host",
+                                                                            self.options.limit)
+            return self.sessions.run(artifact, {name: (str(file), "tensor", 0) for name, file in files.items()}, folder)
+        device = ["--device", self.options.device] if self.options.device else []
+        inputs = [word for name, file in files.items() for word in ("--input", f"{name}={file}")]
+        return self.call("run", artifact, "--output-dir", folder, "--quiet", *device, *inputs)
 
     def call(self, *arguments):
         return contained.run([str(a) for a in (self.options.kpc, *arguments)], self.options.limit)
@@ -147,12 +163,7 @@ class Runner:
         return ""
 
     def wrong(self, case, feed, folder):
-        inputs = []
-        for name, array in feed.items():
-            np.save(folder / f"{name}.npy", array)
-            inputs += ["--input", f"{name}={folder / name}.npy"]
-        device = ["--device", self.options.device] if self.options.device else []
-        code, output = self.call("run", folder / "model.kpc", "--output-dir", folder, "--quiet", *device, *inputs)
+        code, output = self.ran(folder / "model.kpc", feed, folder)
         if code != 0:
             return f"run: {'hang' if code is None else f'exit code {code}'}: {output.strip()[-600:]}"
         want = reference(case.model, feed)
@@ -195,14 +206,15 @@ def cut_down(runner, case, problem, folder):
 
 
 def run_seed(runner, seed):
+    """Whether the seed made a graph that runs, and what is wrong with it."""
     case = make_case(seed)
     if not case:
-        return seed, None, ""
+        return False, ""
     try:
         for _, feed in case.feeds:
             reference(case.model, feed)
     except Exception as error:  # the generator's fault, or the peer's: it tests nothing, which must not pass
-        return seed, None, f"onnxruntime: {str(error)[:300]}"
+        return False, f"onnxruntime: {str(error)[:300]}"
     folder = runner.options.work_dir / str(seed)
     problem = runner.problem(case, folder)
     if problem and runner.options.reduce:
@@ -210,7 +222,7 @@ def run_seed(runner, seed):
         problem = cut_down(runner, case, problem, folder)
     if not problem and not runner.options.keep:
         shutil.rmtree(folder)
-    return seed, case, problem
+    return True, problem
 
 
 def main():
@@ -226,18 +238,25 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--reduce", action="store_true", help="cut down what fails")
     parser.add_argument("--keep", action="store_true", help="keep the files of what is right, too")
+    parser.add_argument("--within", type=float, default=float("inf"), help="begin no graph after so many seconds")
+    parser.add_argument("--runtime", type=pathlib.Path, help="libkpc_runtime.so: run a job's artifacts in one process")
     options = parser.parse_args()
-    runner, right, wrong, unused = Runner(options), 0, [], 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for seed, case, problem in pool.map(lambda seed: run_seed(runner, seed), range(options.first, options.first + options.count)):
-            if case is None and not problem:
-                unused += 1
-            elif problem:
-                wrong.append(seed)
-                print(f"seed {seed}: {problem}", flush=True)
-            else:
-                right += 1
-    print(f"{options.count} graphs: {right} right, {len(wrong)} not, {unused} without a result")
+    options.work_dir = options.work_dir.resolve()
+    runner, right, wrong, unused, progress = Runner(options), 0, [], 0, shards.Progress(options.count)
+    seeds = range(options.first, options.first + options.count)
+    for seed, result in shards.each(lambda seed: run_seed(runner, seed), seeds, options.jobs, options.within):
+        made, problem = (True, f"the test's own process ended: {result.code}") if isinstance(result, shards.Died) else result
+        if problem:
+            wrong.append(seed)
+            print(f"seed {seed}: {problem}", flush=True)
+        elif made:
+            right += 1
+        else:
+            unused += 1
+        progress.step(len(wrong))
+    if wrong:
+        print(f"seeds: {' '.join(map(str, sorted(wrong)))}")
+    print(f"{progress.done} graphs: {right} right, {len(wrong)} not, {unused} without a result; {progress.rate()}")
     return 1 if wrong or not right else 0
 
 
