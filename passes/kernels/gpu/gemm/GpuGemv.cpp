@@ -45,12 +45,12 @@ bool isAligned(const GemmMatch &P, const Expr &Stride, int64_t Elements) {
 }
 
 /// Rows that this builder is for, or fewer. Tiles of Tensor Cores are not for
-/// fewer than 8, so a token is multiplied here whatever a prompt may have; sizes
-/// of prompts have variants of GEMM.
+/// fewer than 8, but with gates and RoPE. So a token is multiplied here whatever
+/// a prompt may have; sizes of prompts have variants of GEMM.
 bool hasFewRows(const GemmMatch &P) {
   int64_t Typical = typicalProduct(P.C.M.Sizes, UnknownExtent);
-  return Typical <= TileM &&
-         (P.Facts.range(P.M).Max <= MaxM || Typical < FewestForMma);
+  bool IsAlone = Typical < FewestForMma && !P.Second && !P.RotateHalf;
+  return Typical <= TileM && (P.Facts.range(P.M).Max <= MaxM || IsAlone);
 }
 
 /// Why this family does not take the GEMM; none: it does, by `shapeOf`.

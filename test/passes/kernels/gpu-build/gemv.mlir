@@ -97,10 +97,10 @@ func.func @some_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: inde
   return
 }
 
-// Rows without an end: the weights would be read again and again. For the builder of many rows.
+// Rows without an end: the weights would be read again and again. For the family of many rows, which takes 8 and more.
 // CHECK-LABEL: gpu.func @any_rows
 // CHECK-NOT: kernel.schedule = #kernel.schedule<"gemv
-func.func @any_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index {kernel.size = #kernel.size<min = 1, optimum = 4>})
+func.func @any_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index {kernel.size = #kernel.size<min = 1, optimum = 12>})
     attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 256], strides: [256, 1] : memref<f16> to memref<?x256xf16, strided<[256, 1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<?x256xf16, strided<[256, 1]>> to tensor<?x256xf16>
@@ -156,5 +156,42 @@ func.func @large(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>) attributes {
   } -> tensor<2x8192xf32>
   %ym = memref.reinterpret_cast %y to offset: [0], sizes: [2, 8192], strides: [8192, 1] : memref<f32> to memref<2x8192xf32, strided<[8192, 1]>>
   bufferization.materialize_in_destination %s in restrict writable %ym : (tensor<2x8192xf32>, memref<2x8192xf32, strided<[8192, 1]>>) -> ()
+  return
+}
+
+// One row typically, and a prompt's at most: tiles of Tensor Cores are not for so few, so the kernel of the optimum is this one, and
+// begins again with the next rows. Sizes of prompts are variants.
+// CHECK-LABEL: gpu.func @token_or_prompt
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemv
+// AMPERE-LABEL: gpu.func @token_or_prompt
+// AMPERE-SAME: kernel.schedule = #kernel.schedule<"gemv
+func.func @token_or_prompt(%x: memref<f16>, %w: memref<f16>, %y: memref<f16>, %m: index {kernel.size = #kernel.size<min = 1, max = 1024, optimum = 1>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 2048], strides: [2048, 1] : memref<f16> to memref<?x2048xf16, strided<[2048, 1]>>
+  %xt = bufferization.to_tensor %xm restrict : memref<?x2048xf16, strided<[2048, 1]>> to tensor<?x2048xf16>
+  %wm = memref.reinterpret_cast %w to offset: [0], sizes: [2048, 1024], strides: [1024, 1] : memref<f16> to memref<2048x1024xf16, strided<[1024, 1]>>
+  %wt = bufferization.to_tensor %wm restrict : memref<2048x1024xf16, strided<[1024, 1]>> to tensor<2048x1024xf16>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%m) : tensor<?x1024xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?x1024xf32>) -> tensor<?x1024xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%xt, %wt : tensor<?x2048xf16>, tensor<2048x1024xf16>) outs(%z : tensor<?x1024xf32>) {
+  ^bb0(%a: f16, %b: f16, %acc: f32):
+    %c = arith.extf %a : f16 to f32
+    %d = arith.extf %b : f16 to f32
+    %p = arith.mulf %c, %d : f32
+    %r = arith.addf %acc, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<?x1024xf32>
+  %h = tensor.empty(%m) : tensor<?x1024xf16>
+  %q = linalg.generic {indexing_maps = [affine_map<(m,n)->(m,n)>, affine_map<(m,n)->(m,n)>], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<?x1024xf32>) outs(%h : tensor<?x1024xf16>) {
+  ^bb0(%a: f32, %o: f16):
+    %r = arith.truncf %a : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x1024xf16>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%m, 1024], strides: [1024, 1] : memref<f16> to memref<?x1024xf16, strided<[1024, 1]>>
+  bufferization.materialize_in_destination %q in restrict writable %ym : (tensor<?x1024xf16>, memref<?x1024xf16, strided<[1024, 1]>>) -> ()
   return
 }
