@@ -186,6 +186,10 @@ Expr Expr::mod(const Expr &Divisor) const {
 }
 
 Expr Expr::ceilDiv(const Expr &Divisor) const {
+  // The sum below may leave the range of 64 bits where the quotient does not.
+  std::optional<int64_t> A = asConstant(), B = Divisor.asConstant();
+  if (A && B && *A > 0 && *B > 0)
+    return Expr((*A - 1) / *B + 1);
   return (*this + Divisor - 1).floorDiv(Divisor);
 }
 

@@ -13,8 +13,8 @@ INT32 = 6
 FLOAT16 = 10
 
 
-def refused(op, *inputs, weights=(), outputs=1, opset=21, **attributes):
-    """A node of inputs x0, x1… of these sizes (or (sizes, type)), then of weights."""
+def refused(op, *inputs, weights=(), outputs=1, declared=None, opset=21, **attributes):
+    """A node of inputs x0, x1… of these sizes (or (sizes, type)), then of weights. `declared`: the outputs' sizes."""
     values, names = [], []
     for i, one in enumerate(inputs):
         if one is None:  # left out
@@ -25,7 +25,7 @@ def refused(op, *inputs, weights=(), outputs=1, opset=21, **attributes):
         names.append(f"x{i}")
     names += [name for name, _ in weights]
     results = [f"y{i}" for i in range(outputs)]
-    return model(graph([node(op, names, results, "the_node", **attributes)], values, [value_info(r, None) for r in results],
+    return model(graph([node(op, names, results, "the_node", **attributes)], values, [value_info(r, declared) for r in results],
                        [data for _, data in weights]), opsets=((opset, ""),))
 
 
@@ -103,6 +103,7 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     "conv-transpose-padding": (("ConvTranspose", [1, 3, 4, 4]), dict(weights=[reals("w", [3, 2, 3, 3])], output_padding=[-1, 0])),
     "conv-transpose-shape": (("ConvTranspose", [1, 3, 4, 4]), dict(weights=[reals("w", [3, 2, 3, 3])], output_shape=[9, 9, 9])),
     "quantize-type": (("QuantizeLinear", [4]), dict(weights=[reals("s", [])], output_dtype=7)),
+    "quantize-float-scales": (("QuantizeLinear", [3, 4, 2]), dict(weights=[reals("s", [3])], axis=1, output_dtype=17)),
     "quantize-block": (("QuantizeLinear", [4, 6]), dict(weights=[reals("s", [4, 4])], block_size=2, axis=1)),
     "lrn-size": (("LRN", [1, 3, 4, 4]), dict(size=0)),
     # Ranks.
@@ -129,6 +130,7 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     "split-uneven": (("Split", [7]), dict(opset=13, outputs=2)),
     "split-outputs": (("Split", [6]), dict(weights=[numbers("split", [1, 2, 3])], outputs=2)),
     "slice-lengths": (("Slice", [6, 6]), dict(weights=[numbers("starts", [0]), numbers("ends", [2, 3])])),
+    "pad-by-no-pads": (("Pad", [1, 4], ([0], INT64), None, ([2], INT64)), dict(declared=[1, 12])),
     "pad-count": (("Pad", [4, 4]), dict(weights=[numbers("pads", [1, 1, 1])])),
     "pad-huge": (("Pad", [4]), dict(weights=[numbers("pads", [1 << 40, 0])])),
     "pad-negative": (("Pad", [4]), dict(weights=[numbers("pads", [-3, -3])])),

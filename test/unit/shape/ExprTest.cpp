@@ -45,6 +45,7 @@ TEST(Expr, ExactDivision) {
   EXPECT_EQ((B * 4 + 2).mod(4), Expr(2));
   EXPECT_EQ((B * S).ceilDiv(S), B);
   EXPECT_EQ((B * 8).ceilDiv(8), B);
+  EXPECT_EQ(Expr(INT64_MAX).ceilDiv(2), Expr(INT64_MAX / 2 + 1));
   EXPECT_EQ((S - 1).floorDiv(S), Expr(0));
   EXPECT_EQ(B.floorDiv(1), B);
   EXPECT_EQ(B.mod(1), Expr(0));

@@ -444,7 +444,7 @@ static bool padAtRunTime(NodeImport &N, Value X, const std::string &Mode,
   Filler = Filler ? N.cast(N.reshape(Filler, {}), N.element(X))
                   : N.scalarInt(0, N.element(X));
   Value Zero = N.scalarInt(0, N.i64()), Inside;
-  for (size_t A = 0; A < Sizes->size(); ++A) {
+  for (size_t A = 0; A < Sizes->size() && !N.bad(); ++A) {
     auto Axis = static_cast<int64_t>(A);
     Value Low = runTimeLow(N, Pads, Axes, Axis, N.rank(X));
     Value Size = N.sizeScalar(N.dims(X)[A], N.i64());

@@ -283,6 +283,8 @@ void importQuantizeTo(NodeImport &N, Type Default, ScaleView View) {
   if (N.bad())
     return;
   Value Y = quotient(N, X, Scale, Precision);
+  if (N.bad())
+    return;
   if (!graph::isNarrowFloat(Element)) {
     N.result(0, saturate(N, Y, Zero, Element));
     return;
