@@ -5,15 +5,22 @@
 
     python python/tests/time_routes.py [--arch sm_90a] [--rounds 7] [--json FILE]
 
-Both artifacts of a network, and torch.compile(backend="kpc"), take turns in one process. A line has the median of the rounds
-in microseconds for each, and .pt2's share of ONNX's time. Networks have their usual sizes and random weights.
-It needs torch, torchvision, transformers and onnxscript.
+Both artifacts of a network, each with sessions of its own on the same device, and torch.compile(backend="kpc") take turns in
+one process. The order is drawn anew in each round, and each turn warms up first, so that none gains or loses by what ran before.
+A line has the median of the rounds in microseconds for each, and .pt2's share of ONNX's time, with the quartiles of the rounds.
+`pt2 again / pt2` is the share of a second session of the same artifact: what is nearer to 1 than that is noise of addresses and
+clocks. `same` says how many launches both plans share, of how many; `differ` names the others. Networks have their usual sizes and
+random weights. It needs torch, torchvision, transformers and onnxscript.
 """
 
 import argparse
+import collections
 import json
 import pathlib
+import random
+import re
 import statistics
+import subprocess
 import sys
 import time
 
@@ -62,11 +69,11 @@ NETWORKS = {
 
 def timer(call):
     """Microseconds of a call, a mean over calls that are queued together."""
-    for _ in range(5):
-        call()
-    torch.cuda.synchronize()
 
-    def measured(count=30):
+    def measured(count=30, warm=10):
+        for _ in range(warm):
+            call()
+        torch.cuda.synchronize()
         start = time.perf_counter()
         for _ in range(count):
             call()
@@ -74,6 +81,22 @@ def timer(call):
         return (time.perf_counter() - start) / count * 1e6
 
     return measured
+
+
+def launches(module, inputs, via, arch):
+    """How many kernels there are of each kind and title, sizes and types of operands included."""
+    from kpc import _tool
+    from kpc._compile import model_file
+
+    with model_file(module, inputs, None, via) as source:
+        plan = subprocess.run([_tool(), "compile", source, "--arch", arch, "--precision", "fp16", "--emit", "plan", "-o", "-", "-q"],
+                              capture_output=True, text=True, check=True).stdout
+    found = collections.Counter()
+    for line in plan.splitlines():
+        if "plan.launch" in line:
+            kind, title = (re.search(rf'{key} = "([^"]*)"', line).group(1) for key in ("kind", "title"))
+            found[f"{kind}: {title} {line[line.rindex(' : ('):]}"] += 1
+    return found
 
 
 def main():
