@@ -1062,6 +1062,71 @@ def detection():
                 [run(seed) for seed in (1, 2)], constants)
 
 
+def batched_suppression():
+    """torchvision's batched_nms in a trace, which keeps a scripted function: nothing where no box is left, else boxes of each
+    class moved apart, and suppression of all. Two images, one of which may have no boxes."""
+    code = {"__torch__.py": """class Batched(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Batched,
+    boxes: Tensor,
+    scores: Tensor,
+    classes: Tensor) -> Tuple[Tensor, Tensor]:
+    _0 = __torch__.torchvision.ops.boxes._batched_nms_coordinate_trick
+    boxes0, boxes1 = torch.unbind(boxes, 0)
+    scores0, scores1 = torch.unbind(scores, 0)
+    classes0, classes1 = torch.unbind(classes, 0)
+    above, = torch.where(torch.gt(scores0, 0.5))
+    boxes2, best, of = torch.index(boxes0, [above]), torch.index(scores0, [above]), torch.index(classes0, [above])
+    keep = torch.slice(_0(boxes2, best, of, 0.29999999999999999), 0, 0, 5)
+    above0, = torch.where(torch.gt(scores1, 0.5))
+    boxes3, best0, of0 = torch.index(boxes1, [above0]), torch.index(scores1, [above0]), torch.index(classes1, [above0])
+    keep0 = torch.slice(_0(boxes3, best0, of0, 0.29999999999999999), 0, 0, 5)
+    return (torch.index(boxes2, [keep]), torch.index(boxes3, [keep0]))
+""", "__torch__/torchvision/ops/boxes.py": """def _batched_nms_coordinate_trick(boxes: Tensor,
+    scores: Tensor,
+    idxs: Tensor,
+    iou_threshold: float) -> Tensor:
+  if torch.eq(torch.numel(boxes), 0):
+    _0 = torch.empty([0], dtype=4, layout=None, device=ops.prim.device(boxes))
+    _1 = _0
+  else:
+    max_coordinate = torch.max(boxes)
+    _2 = torch.to(idxs, ops.prim.device(boxes), ops.prim.dtype(boxes))
+    _3 = torch.tensor(1, dtype=None, device=None, requires_grad=False)
+    _4 = torch.to(_3, ops.prim.device(boxes), ops.prim.dtype(boxes))
+    offsets = torch.mul(_2, torch.add(max_coordinate, _4))
+    _5 = torch.unsqueeze(torch.slice(offsets), 1)
+    boxes_for_nms = torch.add(boxes, _5)
+    keep = __torch__.torchvision.ops.boxes.nms(boxes_for_nms, scores, iou_threshold, )
+    _1 = keep
+  return _1
+def nms(boxes: Tensor,
+    scores: Tensor,
+    iou_threshold: float) -> Tensor:
+  _0 = ops.torchvision.nms(boxes, scores, iou_threshold)
+  return _0
+"""}
+
+    def run(seed, least):
+        g = np.random.default_rng(seed)
+        corners = g.uniform(0, 20, (2, 16, 2)).astype(np.float32)
+        boxes = np.concatenate([corners, corners + g.uniform(4, 12, (2, 16, 2)).astype(np.float32)], 2)
+        scores, classes = g.uniform(least, 1, (2, 16)).astype(np.float32), g.integers(0, 3, (2, 16))
+        scores[1] -= np.float32(least == 0)
+        kept = []
+        for b, s, c in zip(boxes, scores, classes):
+            b, c, s = b[s > 0.5], c[s > 0.5], s[s > 0.5]
+            apart = b + (c.astype(np.float32) * (b.max() + 1))[:, None] if len(b) else b
+            kept.append(b[kept_boxes(apart, s, 0.3)[:5]] if len(b) else b)
+        return {"boxes": boxes, "scores": scores, "classes": classes}, {"output_0": kept[0], "output_1": kept[1]}
+
+    return Case(module("__torch__.Batched", {}), code,
+                ["--input-shape", "boxes=2,16,4", "--input-shape", "scores=2,16", "--input-shape", "classes=2,16", "--input-type", "classes=i64"],
+                [run(1, 0.3), run(2, 0)])
+
+
 def aligned(image, box):
     """roi_align of one region to 2 by 2, of 2 by 2 samples each."""
     (c, h, w), (x1, y1, x2, y2) = image.shape, box
@@ -1079,4 +1144,4 @@ def aligned(image, box):
 
 
 CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators, choices, until,
-                                 breaks, steps, decode, rows, functions, detection)}
+                                 breaks, steps, decode, rows, functions, detection, batched_suppression)}
