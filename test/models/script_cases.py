@@ -448,13 +448,13 @@ def operators():
     heads = image @ image.swapaxes(-1, -2) / np.float32(2)
     projections = [drawn(5, 12, 4), drawn(6, 12), drawn(7, 4, 4), drawn(8, 4)]
 
-    def native(cross):
+    def native(cross, hidden=False):
         """Two heads; the values attended to, and the keys by the mean of the weights."""
         w, b, out, bias = projections
         of = [image[:, 0]] + 2 * [image[:, 1, :3] if cross else image[:, 0]]
         parts = [v @ w[i * 4:i * 4 + 4].T + b[i * 4:i * 4 + 4] for i, v in enumerate(of)]
         q, k, v = (part.reshape(2, -1, 2, 2).swapaxes(1, 2) for part in parts)
-        weights = softmax(q @ k.swapaxes(-1, -2) / np.sqrt(np.float32(2)))
+        weights = softmax(np.where(hidden, -np.inf, q @ k.swapaxes(-1, -2) / np.sqrt(np.float32(2))))
         return (weights @ v).swapaxes(1, 2).reshape(2, -1, 4) @ out.T + bias, weights.mean(1) @ of[1]
 
     put = x.copy()
@@ -504,6 +504,18 @@ def operators():
                          "a, b = torch._native_multi_head_attention(q, k, k, 4, 2, CONSTANTS.c3, CONSTANTS.c4, "
                          "CONSTANTS.c5, CONSTANTS.c6)\ntorch.cat([a, torch.matmul(b, k)], 1)",
                          np.concatenate(native(True), 1)),
+        "native_padding": ("q = torch.select(image, 1, 0)\nm = torch.gt(torch.select(torch.select(image, 1, 1), 1, 0), 0.5)\n"
+                           "_0 = torch.fill_(torch.select(m, 1, 0), False)\n"
+                           "a, b = torch._native_multi_head_attention(q, q, q, 4, 2, CONSTANTS.c3, CONSTANTS.c4, CONSTANTS.c5, "
+                           "CONSTANTS.c6, m, False, True, 1)\na",
+                           native(False, ((image[:, 1, 0] > 0.5) & (np.arange(4) > 0))[:, None, None])[0]),
+        "native_triangle": ("q = torch.select(image, 1, 0)\nm = torch.triu(torch.mul(torch.ones([4, 4]), -inf), 1)\n"
+                            "a, b = torch._native_multi_head_attention(q, q, q, 4, 2, CONSTANTS.c3, CONSTANTS.c4, CONSTANTS.c5, "
+                            "CONSTANTS.c6, m, True, True, 0)\ntorch.cat([a, torch.matmul(b, q)], 1)",
+                            np.concatenate(native(False, np.triu(np.ones((4, 4)), 1) > 0), 1)),
+        "native_each": ("q = torch.select(image, 1, 0)\nm = torch.expand(torch.triu(torch.ones([4, 4], dtype=11), 1), [2, 2, 4, 4])\n"
+                        "a, b = torch._native_multi_head_attention(q, q, q, 4, 2, CONSTANTS.c3, CONSTANTS.c4, CONSTANTS.c5, "
+                        "CONSTANTS.c6, m, False, True, 2)\na", native(False, np.triu(np.ones((4, 4)), 1) > 0)[0]),
         "upsample_factor": ("torch.upsample_nearest2d(image, None, [2., 2.])", image.repeat(2, 2).repeat(2, 3)),
         "upsample_size": ("torch.upsample_nearest2d(image, [8, 8], None)", image.repeat(2, 2).repeat(2, 3)),
         "write_places": ("y = torch.clone(x)\n_0 = torch.fill_(torch.select(y, 1, 0), 1)\n"
@@ -1127,6 +1139,73 @@ def nms(boxes: Tensor,
                 [run(1, 0.3), run(2, 0)])
 
 
+def regions_to_classes():
+    """The end of a two-stage detector as a trace has it: proposals that suppression left, the best of them, scores and boxes of
+    each for all classes but the background, in lists by image, those of enough score and size, suppression by class."""
+    code = dict(batched_suppression().code)
+    code["__torch__.py"] = """class Heads(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Heads,
+    boxes: Tensor,
+    scores: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    _0 = __torch__.torchvision.ops.boxes._batched_nms_coordinate_trick
+    near = ops.torchvision.nms(boxes, scores, 0.5)
+    proposals, best = torch.index(boxes, [near]), torch.index(scores, [near])
+    n = torch.unsqueeze(torch.select(torch._shape_as_tensor(best), 0, 0), 0)
+    k = torch.min(torch.cat([torch.tensor([10]), n]))
+    best0, places = torch.topk(best, int(k), 0, True, True)
+    proposals0 = torch.index(proposals, [places])
+    many = ops.prim.NumToTensor(torch.size(proposals0, 0))
+    logits = torch.linear(proposals0, CONSTANTS.c0, CONSTANTS.c1)
+    codes = torch.linear(proposals0, CONSTANTS.c2, CONSTANTS.c3)
+    wide = torch.unsqueeze(torch.sub(torch.select(proposals0, 1, 2), torch.select(proposals0, 1, 0)), 1)
+    high = torch.unsqueeze(torch.sub(torch.select(proposals0, 1, 3), torch.select(proposals0, 1, 1)), 1)
+    left = torch.add(torch.mul(torch.slice(codes, 1, 0, 9223372036854775807, 4), wide), torch.slice(proposals0, 1, 0, 1))
+    top = torch.add(torch.mul(torch.slice(codes, 1, 1, 9223372036854775807, 4), high), torch.slice(proposals0, 1, 1, 2))
+    right = torch.add(left, wide)
+    bottom = torch.add(top, high)
+    stacked = torch.flatten(torch.stack([left, top, right, bottom], 2), 1)
+    shaped = torch.reshape(stacked, [int(torch.sum(torch.stack([many]))), -1, 4])
+    parts, = torch.split_with_sizes(shaped, [int(many)], 0)
+    chances, = torch.split_with_sizes(torch.softmax(logits, -1), [int(many)], 0)
+    labels = torch.expand_as(torch.view(torch.arange(4, dtype=None, layout=None, device=torch.device("cpu"), pin_memory=False), [1, -1]), chances)
+    parts0 = torch.reshape(torch.slice(parts, 1, 1), [-1, 4])
+    chances0 = torch.reshape(torch.slice(chances, 1, 1), [-1])
+    labels0 = torch.reshape(torch.slice(labels, 1, 1), [-1])
+    inds, = torch.where(torch.gt(chances0, 0.20000000000000001))
+    a, b, c = torch.index(parts0, [inds]), torch.index(chances0, [inds]), torch.index(labels0, [inds])
+    sides = torch.__and__(torch.ge(torch.sub(torch.select(a, 1, 2), torch.select(a, 1, 0)), 3.), torch.ge(torch.sub(torch.select(a, 1, 3), torch.select(a, 1, 1)), 3.))
+    fits, = torch.where(sides)
+    a0, b0, c0 = torch.index(a, [fits]), torch.index(b, [fits]), torch.index(c, [fits])
+    keep = torch.slice(_0(a0, b0, c0, 0.40000000000000002), 0, 0, 8)
+    return (torch.index(a0, [keep]), torch.index(b0, [keep]), torch.index(c0, [keep]))
+"""
+    of = [drawn(1, 4, 4) / 4, drawn(2, 4) / 4, drawn(3, 16, 4) / 99, drawn(4, 16) / 9]
+
+    def run(seed, least):
+        g = np.random.default_rng(seed)
+        corners = g.uniform(0, 20, (24, 2)).astype(np.float32)
+        boxes = np.concatenate([corners, corners + g.uniform(2, 8, (24, 2)).astype(np.float32)], 1)
+        scores = g.uniform(least, 1, 24).astype(np.float32)
+        near = kept_boxes(boxes, scores, 0.5)
+        best = near[np.argsort(-scores[near], kind="stable")][:10]
+        b = boxes[best]
+        chances, codes = softmax(b @ of[0].T + of[1]), (b @ of[2].T + of[3]).reshape(-1, 4, 4)
+        sizes = (b[:, 2:] - b[:, :2])[:, None]
+        corner = codes[:, :, :2] * sizes + b[:, None, :2]
+        all_boxes = np.concatenate([corner, corner + sizes], 2)[:, 1:].reshape(-1, 4)
+        chance, label = chances[:, 1:].ravel(), np.tile(np.arange(1, 4), len(b))
+        fits = (chance > 0.2) & (all_boxes[:, 2] - all_boxes[:, 0] >= 3) & (all_boxes[:, 3] - all_boxes[:, 1] >= 3)
+        a, s, c = all_boxes[fits], chance[fits], label[fits]
+        keep = kept_boxes(a + (c.astype(np.float32) * (a.max() + 1))[:, None], s, 0.4)[:8] if len(a) else []
+        return {"boxes": boxes, "scores": scores}, {"output_0": a[keep], "output_1": s[keep], "output_2": c[keep].astype(np.int64)}
+
+    return Case(module("__torch__.Heads", {}), code, ["--input-shape", "boxes=24,4", "--input-shape", "scores=24"],
+                [run(seed, 0) for seed in (1, 2, 3)], [tensor(v) for v in of])
+
+
 def aligned(image, box):
     """roi_align of one region to 2 by 2, of 2 by 2 samples each."""
     (c, h, w), (x1, y1, x2, y2) = image.shape, box
@@ -1144,4 +1223,5 @@ def aligned(image, box):
 
 
 CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators, choices, until,
-                                 breaks, steps, decode, rows, functions, detection, batched_suppression)}
+                                 breaks, steps, decode, rows, functions, detection, batched_suppression,
+                                 regions_to_classes)}
