@@ -130,6 +130,39 @@ def matrices():
 
 
 @everywhere
+def norms_and_triangles():
+    p = Program({"s0": (1, 8)})
+    x, y = p.input("x", ("s0", 3, 4)), p.input("y", (2, 3, 3))
+
+    def node(target, shape, type="f4", **arguments):
+        p.output(p.node(f"aten.{target}", arguments, [(type, shape)])[0])
+
+    node("linalg_norm.default", (), self=x, ord=None)
+    node("linalg_norm.default", ("s0", 4), self=x, ord=3.0, dim=[1])
+    node("linalg_norm.ord_str", ("s0", 1, 1), self=x, ord="fro", dim=[1, 2], keepdim=True)
+    node("linalg_matrix_norm.str_ord", ("s0",), self=x, ord="fro")
+    node("frobenius_norm.dim", ("s0", 3), self=x, dim=[2], keepdim=False)
+    node("linalg_cholesky.default", (2, 3, 3), self=y)
+    node("linalg_cholesky.default", (2, 3, 3), self=y, upper=True)
+    node("addr.default", (3, 3), self=p.weight("w", drawn(7, 3, 3)), vec1=p.weight("a", drawn(8, 3)), vec2=p.weight("b", drawn(9, 3)), beta=0.5, alpha=2)
+    node("addbmm.default", (3, 3), self=p.weight("v", drawn(7, 3, 3)), batch1=y, batch2=y)
+    node("isin.Tensor_Tensor", (2, 3, 3), "?", elements=y, test_elements=p.weight("of", np.array([1, 2, 5], np.float32)))
+    node("isin.Tensor_Tensor", (2, 3, 3), "?", elements=y, test_elements=p.weight("of2", np.array([[1, 2]], np.float32)), invert=True)
+    runs = []
+    for n in (1, 5):
+        x, y = drawn(n, n, 3, 4), drawn(n + 1, 2, 3, 3)
+        y = (y @ y.swapaxes(1, 2) + np.eye(3) * 2).astype(np.float32)
+        y[0, 0, 0], y[1, 2, 2] = 5, 9
+        low = np.linalg.cholesky(y)
+        square = x * x
+        wanted = [np.sqrt(square.sum()), (np.abs(x) ** 3).sum(1) ** (1 / 3), np.sqrt(square.sum((1, 2), keepdims=True)), np.sqrt(square.sum((1, 2))),
+                  np.sqrt(square.sum(2)), low, low.swapaxes(1, 2), 0.5 * drawn(7, 3, 3) + 2 * np.outer(drawn(8, 3), drawn(9, 3)),
+                  drawn(7, 3, 3) + (y @ y).sum(0)]
+        runs.append(({"x": x, "y": y}, [np.asarray(v, np.float32) for v in wanted] + [np.isin(y, [1, 2, 5]), ~np.isin(y, [1, 2])]))
+    return p, runs
+
+
+@everywhere
 def distances_of_all():
     p = Program({"s0": (1, 40)})
     x, y = p.input("x", ("s0", 5, 6)), p.input("y", (7, 6))

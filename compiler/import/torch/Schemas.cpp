@@ -267,6 +267,15 @@ linalg_solve.default | T:A T:B *b:left=
 linalg_solve_ex.default | T:A T:B *b:left= *b:check_errors= =2
 _linalg_solve_ex.default | T:A T:B *b:left= *b:check_errors= =4
 matrix_power.default linalg_matrix_power.default | T:self i:n
+cholesky.default linalg_cholesky.default | T:self b:upper=
+linalg_cholesky_ex.default | T:self *b:upper= *b:check_errors= =2
+linalg_norm.default | T:self S?:ord= i[]?:dim= b:keepdim= *d?:dtype=
+linalg_norm.ord_str | T:self s:ord i[]?:dim= b:keepdim= *d?:dtype=
+linalg_matrix_norm.str_ord | T:self s:ord= i[]:dim= b:keepdim= *d?:dtype=
+frobenius_norm.dim | T:self i[]:dim b:keepdim=
+addr.default | T:self T:vec1 T:vec2 *S:beta= *S:alpha=
+addbmm.default | T:self T:batch1 T:batch2 *S:beta= *S:alpha=
+isin.Tensor_Tensor | T:elements T:test_elements *b:assume_unique= *b:invert=
 rms_norm.default | T:input i[]:normalized_shape T?:weight= f?:eps=
 _adaptive_avg_pool2d.default _adaptive_avg_pool3d.default
     adaptive_avg_pool1d.default adaptive_avg_pool2d.default

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Square matrices of a known size. Determinants of up to four rows are written
-/// out; all else is an elimination with pivots, a step of it an iteration of a
-/// loop.
+/// Square matrices of a known size, norms and distances. Determinants of up to
+/// four rows are written out; all else is an elimination with pivots, a step of
+/// it an iteration of a loop.
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/Matrices.h"
@@ -249,6 +249,116 @@ static void power(NodeImport &N) {
                   S->Stored));
 }
 
+/// The lower triangle L of A = L L^T, a column a step; `upper` gives L^T.
+static void cholesky(NodeImport &N) {
+  std::optional<Square> S = squareOf(N, "self");
+  bool Upper = N.flag("upper", false);
+  if (!S)
+    return N.give();
+  Value Row = N.iota({Expr(1), Expr(S->Size), Expr(1)}, 1, N.i64());
+  Value Column = N.iota({Expr(1), Expr(1), Expr(S->Size)}, 2, N.i64());
+  Value None = N.full(0, N.dims(S->X), N.element(S->X));
+  auto Results = N.loop(
+      Expr(S->Size), {S->X, None}, {},
+      [&](const Expr &Step,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+        Value At = N.sizeScalar(Step, N.i64()), A = Carried[0];
+        Value Whole = N.sliceAxis(A, 2, Step, 1);
+        Value Below =
+            N.select(N.compare(Predicate::ge, Row, At), Whole, N.like(0, A));
+        Value L = N.div(Below, N.sqrt(N.sliceAxis(Whole, 1, Step, 1)));
+        Value Next = N.sub(A, N.mul(L, N.transpose(L, {0, 2, 1})));
+        Value All =
+            N.select(N.compare(Predicate::eq, Column, At), L, Carried[1]);
+        if (!Next || !All)
+          return std::nullopt;
+        return SmallVector<Value>{Next, All};
+      });
+  if (!Results)
+    return N.give();
+  Value Y = Upper ? N.transpose((*Results)[1], {0, 2, 1}) : (*Results)[1];
+  N.result(0,
+           N.cast(N.reshape(Y, with(S->Batch, {Expr(S->Size), Expr(S->Size)})),
+                  S->Stored));
+  faultless(N, 1, S->Batch);
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+/// Norms of vectors, and Frobenius' norm of matrices: the root of all squares.
+template <bool Matrices> static void norm(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  const Argument *Order = N.argument("ord");
+  bool Text = Order && Order->Is == Argument::Kind::Text;
+  Ints Axes = N.axes("dim", N.rank(X));
+  if (Matrices && !N.has("dim") && Axes.size() > 2)
+    Axes.erase(Axes.begin(), Axes.end() - 2);
+  if (N.bad() || (Text && N.text("ord", "fro") != "fro") ||
+      (Order && !Text && (Axes.size() != 1 || N.real("ord", 2) <= 0)))
+    return (void)N.unsupported("norms but those of vectors of an order above "
+                               "0, and Frobenius' of matrices");
+  double P = Order && !Text ? N.real("ord", 2) : 2;
+  bool Keep = N.flag("keepdim", false);
+  Type Stored = N.has("dtype") ? N.type("dtype") : N.element(X);
+  X = N.unary<AbsOp>(N.cast(X, N.wide(X)));
+  if (!X || !N.isFloat(X))
+    return N.give();
+  Value Y;
+  if (std::isinf(P))
+    Y = N.reduce(ReduceKind::max, X, Axes, Keep);
+  else if (P == 1)
+    Y = N.reduce(ReduceKind::sum, X, Axes, Keep);
+  else if (P == 2)
+    Y = N.sqrt(N.reduce(ReduceKind::sum, N.mul(X, X), Axes, Keep));
+  else
+    Y = N.binary<PowOp>(
+        N.reduce(ReduceKind::sum, N.binary<PowOp>(X, N.like(P, X)), Axes, Keep),
+        N.like(1 / P, X));
+  N.result(N.cast(Y, Stored));
+}
+
+/// beta self + alpha of a product: of two vectors, or of a batch's sum.
+template <bool Batch> static void addedProduct(NodeImport &N) {
+  Value X = N.tensor("self"), A = N.tensor(Batch ? "batch1" : "vec1"),
+        C = N.tensor(Batch ? "batch2" : "vec2");
+  if (!X || !A || !C)
+    return;
+  Value Y = Batch ? N.reduce(ReduceKind::sum, N.matmul(A, C), {0})
+                  : N.mul(N.unsqueeze(A, {1}), N.unsqueeze(C, {0}));
+  double Alpha = N.real("alpha", 1), Beta = N.real("beta", 1);
+  if (!Y || N.bad())
+    return N.give();
+  if (Alpha != 1)
+    Y = N.mulScalar(Y, Alpha);
+  if (Beta != 1)
+    X = N.mulScalar(X, Beta);
+  N.result(N.add(X, Y));
+}
+
+/// Whether each element is one of the others.
+static void isIn(NodeImport &N) {
+  Type T = N.promoted("elements", "test_elements");
+  if (!T)
+    return N.give();
+  Value X = N.operand("elements", T), Of = N.operand("test_elements", T);
+  if (!X || !Of)
+    return N.give();
+  Expr Count(1);
+  for (const Expr &E : N.dims(Of))
+    Count = Count * E;
+  Value Same = N.compare(Predicate::eq, N.unsqueeze(X, {N.rank(X)}),
+                         N.reshape(Of, {Count}));
+  Value Any = Same ? N.cast(N.reduce(ReduceKind::max, N.cast(Same, N.i32()),
+                                     {N.rank(X)}),
+                            N.i1())
+                   : Same;
+  N.result(N.flag("invert", false) ? N.notOf(Any) : Any);
+}
+
 //===----------------------------------------------------------------------===//
 // Distances
 //===----------------------------------------------------------------------===//
@@ -297,12 +407,24 @@ ArrayRef<Rule> matrixRules() {
       {"_linalg_det.default", determinants, InPlace::No, Known},
       {"_linalg_slogdet.default", logDeterminants<false>, InPlace::No, Known},
       {"_linalg_solve_ex.default", solve, InPlace::No, Known},
+      {"addbmm.default", addedProduct<true>},
+      {"addr.default", addedProduct<false>},
       {"cdist.default", distances},
+      {"cholesky.default", cholesky, InPlace::No, Known},
       {"det.default", determinants, InPlace::No, Known},
+      {"frobenius_norm.dim", norm<false>},
       {"inverse.default", inverse, InPlace::No, Known},
+      {"isin.Tensor_Tensor", isIn},
+      {"linalg_cholesky.default", cholesky, InPlace::No, Known},
+      {"linalg_cholesky_ex.default", cholesky, InPlace::No, Known},
       {"linalg_det.default", determinants, InPlace::No, Known},
       {"linalg_inv.default", inverse, InPlace::No, Known},
       {"linalg_inv_ex.default", inverse, InPlace::No, Known},
+      {"linalg_matrix_norm.str_ord", norm<true>, InPlace::No,
+       "Frobenius' norm"},
+      {"linalg_norm.default", norm<false>, InPlace::No,
+       "vectors, and Frobenius' norm of matrices"},
+      {"linalg_norm.ord_str", norm<true>, InPlace::No, "Frobenius' norm"},
       {"linalg_matrix_power.default", power, InPlace::No, Known},
       {"linalg_slogdet.default", logDeterminants<false>, InPlace::No, Known},
       {"linalg_solve.default", solve, InPlace::No, Known},
