@@ -142,9 +142,28 @@ OpFoldResult DivOp::fold(FoldAdaptor) {
   return {};
 }
 
-OpFoldResult CastOp::fold(FoldAdaptor) {
+/// A constant of one number in another type of reals; null for the rest. Traces
+/// of PyTorch keep the numbers of their source as f64.
+static Attribute castSplat(Attribute X, Type To) {
+  auto Elements = dyn_cast_or_null<DenseElementsAttr>(X);
+  if (!Elements || !Elements.isSplat() ||
+      !isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(To))
+    return {};
+  auto From = dyn_cast<FloatType>(Elements.getElementType());
+  if (!From || From.getWidth() < 16)
+    return {};
+  APFloat Number = Elements.getSplatValue<APFloat>();
+  bool Lost = false;
+  Number.convert(cast<FloatType>(To).getFloatSemantics(),
+                 APFloat::rmNearestTiesToEven, &Lost);
+  return DenseElementsAttr::get(Elements.getType().clone(To), Number);
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor A) {
   if (getX().getType() == getY().getType())
     return getX();
+  if (Attribute Known = castSplat(A.getX(), getTo()))
+    return Known;
   // Widening and back gives the same value.
   auto Inner = getX().getDefiningOp<CastOp>();
   if (!Inner || Inner.getX().getType() != getY().getType())

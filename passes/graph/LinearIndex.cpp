@@ -208,6 +208,11 @@ Found walkOp(Operation *Def, Value V, unsigned &Budget) {
     return std::nullopt;
   if (auto Op = dyn_cast<ConcatOp>(Def))
     return throughConcat(Op, Budget);
+  if (auto Op = dyn_cast<SelectOp>(Def)) {
+    // Indices of which negative ones count from the end, and none is.
+    std::optional<bool> First = decidedWithin(Op.getCondition(), Budget);
+    return First ? walk(*First ? Op.getA() : Op.getB(), Budget) : Found();
+  }
   Value First = Def->getOperand(0);
   if (isa<CastOp>(Def) && isBool(typeOf(First).getElementType())) {
     std::optional<bool> All = decidedWithin(First, Budget);
@@ -283,6 +288,37 @@ Found condition(Value V, bool Negated, unsigned &Budget) {
   return throughTranspose(*In, cast<TransposeOp>(Def));
 }
 
+/// What two sides that are `Apart` by this have to say, if it is the same at
+/// every place. Indices are 0 or more, so the least is the offset where no
+/// factor is negative.
+std::optional<bool> holdsEverywhere(Predicate P, const LinearIndex &Apart) {
+  std::optional<int64_t> Offset = Apart.Offset.asConstant();
+  if (!Offset)
+    return std::nullopt;
+  bool Rises = llvm::all_of(Apart.Factors, [](int64_t F) { return F >= 0; });
+  bool Falls = llvm::all_of(Apart.Factors, [](int64_t F) { return F <= 0; });
+  bool AtLeast0 = Rises && *Offset >= 0, AtMost0 = Falls && *Offset <= 0;
+  bool Above0 = Rises && *Offset > 0, Below0 = Falls && *Offset < 0;
+  auto Either = [](bool Yes, bool No) {
+    return Yes || No ? std::optional(Yes) : std::nullopt;
+  };
+  switch (P) {
+  case Predicate::eq:
+    return Either(AtLeast0 && AtMost0, Above0 || Below0);
+  case Predicate::ne:
+    return Either(Above0 || Below0, AtLeast0 && AtMost0);
+  case Predicate::lt:
+    return Either(Below0, AtLeast0);
+  case Predicate::le:
+    return Either(AtMost0, Above0);
+  case Predicate::gt:
+    return Either(Above0, AtMost0);
+  case Predicate::ge:
+    return Either(AtLeast0, Below0);
+  }
+  return std::nullopt;
+}
+
 std::optional<bool> decidedWithin(Value V, unsigned &Budget) {
   Operation *Def = V.getDefiningOp();
   if (!Def || Budget == 0)
@@ -297,26 +333,8 @@ std::optional<bool> decidedWithin(Value V, unsigned &Budget) {
   auto Compare = dyn_cast<CompareOp>(Def);
   Found A = Compare ? walk(Compare.getA(), Budget) : Found();
   Found B = A ? walk(Compare.getB(), Budget) : Found();
-  std::optional<int64_t> Apart;
-  if (B)
-    Apart = sum(*A, *B, -1).asConstant();
-  if (!Apart)
-    return std::nullopt;
-  switch (Compare.getPredicate()) {
-  case Predicate::eq:
-    return *Apart == 0;
-  case Predicate::ne:
-    return *Apart != 0;
-  case Predicate::lt:
-    return *Apart < 0;
-  case Predicate::le:
-    return *Apart <= 0;
-  case Predicate::gt:
-    return *Apart > 0;
-  case Predicate::ge:
-    return *Apart >= 0;
-  }
-  return std::nullopt;
+  return B ? holdsEverywhere(Compare.getPredicate(), sum(*A, *B, -1))
+           : std::nullopt;
 }
 
 std::optional<double> scalarWithin(Value V, unsigned &Budget) {

@@ -20,6 +20,9 @@
 /// was found, and what looked like it and is not, is a remark of category
 /// `recognition`.
 ///
+/// Attention that a model names itself, as PyTorch's programs do, is written in
+/// the same words: its mask is sorted, and its heads are no longer repeated.
+///
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
@@ -140,6 +143,41 @@ bool endsInGemm(Value V) {
   return false;
 }
 
+/// Keys or values before each head was repeated for several of the queries'.
+Value beforeRepeat(OpBuilder &B, Value Heads, const Expr &Many) {
+  auto Merge = Heads.getDefiningOp<ReshapeOp>();
+  auto Repeat = Merge ? Merge.getX().getDefiningOp<BroadcastOp>() : nullptr;
+  if (!Repeat)
+    return Heads;
+  SymbolicTensorType From = typeOf(Repeat.getX()), To = typeOf(Repeat.getY());
+  ArrayRef<Expr> Few = From.getDims(), All = To.getDims();
+  if (From.getRank() != 5 || To.getRank() != 5 || Few[2] != Expr(1) ||
+      All[1] * All[2] != Many || Few[0] != All[0] || Few[1] != All[1] ||
+      Few[3] != All[3] || Few[4] != All[4])
+    return Heads;
+  return B.createOrFold<ReshapeOp>(
+      Heads.getLoc(), From.withDims({Few[0], Few[1], Few[3], Few[4]}),
+      Repeat.getX());
+}
+
+/// "12 heads of 64, causal, with a mask"
+std::string describe(AttentionOp Op) {
+  ArrayRef<Expr> QD = typeOf(Op.getQ()).getDims(),
+                 KD = typeOf(Op.getK()).getDims();
+  std::string Text = QD[1].str() + " heads of " + QD[3].str();
+  if (QD[1] != KD[1])
+    Text += " on " + KD[1].str() + " of keys and values";
+  if (Op.getCausal())
+    Text += ", causal";
+  if (Op.getMask())
+    Text += ", with a mask";
+  if (Op.getBias())
+    Text += ", with a bias";
+  if (Op.getSoftcap())
+    Text += ", with a softcap";
+  return Text;
+}
+
 /// One attempt at one product.
 class Attention {
 public:
@@ -148,12 +186,11 @@ public:
   /// Null, with `Why` where it looked like attention.
   Value write();
   std::string Why;
-  std::string what() const;
+  std::string what() const { return describe(Y.getDefiningOp<AttentionOp>()); }
 
 private:
   bool readScores(Value Logits);
   Value keysBeforeTranspose(Value Transposed);
-  Value beforeRepeat(Value Heads, const Expr &Many);
   Value fourDims(Value V);
   bool refuse(const std::string &Text) {
     Why = Text;
@@ -253,23 +290,6 @@ Value Attention::keysBeforeTranspose(Value Transposed) {
   return B.createOrFold<ReshapeOp>(Loc, Ty.withDims(Sizes), Transpose.getX());
 }
 
-/// Keys or values before each head was repeated for several of the queries'.
-Value Attention::beforeRepeat(Value Heads, const Expr &Many) {
-  auto Merge = Heads.getDefiningOp<ReshapeOp>();
-  auto Repeat = Merge ? Merge.getX().getDefiningOp<BroadcastOp>() : nullptr;
-  if (!Repeat)
-    return Heads;
-  SymbolicTensorType From = typeOf(Repeat.getX()), To = typeOf(Repeat.getY());
-  ArrayRef<Expr> Few = From.getDims(), All = To.getDims();
-  if (From.getRank() != 5 || To.getRank() != 5 || Few[2] != Expr(1) ||
-      All[1] * All[2] != Many || Few[0] != All[0] || Few[1] != All[1] ||
-      Few[3] != All[3] || Few[4] != All[4])
-    return Heads;
-  return B.createOrFold<ReshapeOp>(
-      Heads.getLoc(), From.withDims({Few[0], Few[1], Few[3], Few[4]}),
-      Repeat.getX());
-}
-
 Value Attention::fourDims(Value In) {
   SymbolicTensorType Ty = typeOf(In);
   if (Ty.getRank() == 4)
@@ -304,7 +324,7 @@ Value Attention::write() {
   V = throughCasts(Product.getB());
   Q = fourDims(Q), K = fourDims(K), V = fourDims(V);
   const Expr &Heads = typeOf(Q).getDims()[1];
-  Value FewK = beforeRepeat(K, Heads), FewV = beforeRepeat(V, Heads);
+  Value FewK = beforeRepeat(B, K, Heads), FewV = beforeRepeat(B, V, Heads);
   if (typeOf(FewK).getDims()[1] == typeOf(FewV).getDims()[1])
     K = FewK, V = FewV;
   ArrayRef<Expr> QD = typeOf(Q).getDims(), KD = typeOf(K).getDims(),
@@ -337,23 +357,48 @@ Value Attention::write() {
   return B.createOrFold<ReshapeOp>(Loc, Product.getType(), Y);
 }
 
-/// "12 heads of 64, causal, with a mask"
-std::string Attention::what() const {
-  auto Op = Y.getDefiningOp<AttentionOp>();
-  ArrayRef<Expr> QD = typeOf(Op.getQ()).getDims(),
-                 KD = typeOf(Op.getK()).getDims();
-  std::string Text = QD[1].str() + " heads of " + QD[3].str();
-  if (QD[1] != KD[1])
-    Text += " on " + KD[1].str() + " of keys and values";
+/// What the model itself calls attention, in the words that are found in
+/// others: null where these are no better than its own.
+AttentionOp inBetterWords(AttentionOp Op) {
+  OpBuilder B(Op);
+  SymbolicTensorType QTy = typeOf(Op.getQ());
+  ArrayRef<Expr> QD = QTy.getDims();
+  double Scale = Op.getScale().convertToDouble(), Factor = 1;
+  Value Q = withoutFactors(Op.getQ(), Factor),
+        K = withoutFactors(Op.getK(), Factor), V = Op.getV();
+  bool Scaled = Factor != 1 && Factor > 0 && std::isfinite(Scale * Factor) &&
+                typeOf(Q) == QTy && typeOf(K) == typeOf(Op.getK());
+  if (!Scaled)
+    Q = Op.getQ(), K = Op.getK(), Factor = 1;
+  Value FewK = beforeRepeat(B, K, QD[1]), FewV = beforeRepeat(B, V, QD[1]);
+  bool Fewer =
+      FewK != K && typeOf(FewK).getDims()[1] == typeOf(FewV).getDims()[1];
+  if (Fewer)
+    K = FewK, V = FewV;
+  ScoreTerms Terms(
+      B, QTy.withDims({QD[0], QD[1], QD[2], typeOf(Op.getK()).getDims()[2]}));
+  std::optional<Expr> Causal;
   if (Op.getCausal())
-    Text += ", causal";
-  if (Op.getMask())
-    Text += ", with a mask";
-  if (Op.getBias())
-    Text += ", with a bias";
-  if (Op.getSoftcap())
-    Text += ", with a softcap";
-  return Text;
+    Causal = Op.getCausal()->getDims()[0];
+  Value Mask = Op.getMask(), Bias = Op.getBias();
+  bool Sorted = !Causal && (Mask || Bias) &&
+                (!Mask || Terms.hide(Mask, -INFINITY)) &&
+                (!Bias || Terms.add(Bias));
+  auto Changes = [](Value Old, Value New) {
+    return Old && (!New || typeOf(New) != typeOf(Old));
+  };
+  Sorted = Sorted && (Terms.causal() || Changes(Mask, Terms.mask()) ||
+                      Changes(Bias, Terms.bias()));
+  if (Sorted)
+    Causal = Terms.causal(), Mask = Terms.mask(), Bias = Terms.bias();
+  if (!Scaled && !Fewer && !Sorted)
+    return {};
+  DimsAttr Triangle;
+  if (Causal)
+    Triangle = DimsAttr::get(B.getContext(), {*Causal});
+  return AttentionOp::create(B, Op.getLoc(), Q, K, V, Bias, Mask,
+                             B.getF64FloatAttr(Scale * Factor),
+                             Op.getSoftcapAttr(), Triangle);
 }
 
 struct RecogniseAttentionPass
@@ -361,6 +406,17 @@ struct RecogniseAttentionPass
   void runOnOperation() override {
     if (!isGraphFunction(getOperation()))
       return;
+    SmallVector<AttentionOp> Named;
+    getOperation().walk([&](AttentionOp Op) { Named.push_back(Op); });
+    for (AttentionOp Op : Named)
+      if (AttentionOp Better = inBetterWords(Op)) {
+        remark::passed(
+            Op.getLoc(),
+            remark::RemarkOpts::name("attention").category("recognition"))
+            << "The model's attention is one of " + describe(Better) + ".";
+        Op.replaceAllUsesWith(Better.getY());
+        Op.erase();
+      }
     SmallVector<MatmulOp> Products;
     getOperation().walk([&](MatmulOp Op) { Products.push_back(Op); });
     for (MatmulOp Op : Products) {

@@ -91,6 +91,152 @@ def distances_and_angles():
 
 
 @case
+def matrices():
+    """Determinants written out and by elimination, inverses, systems of equations and powers; some rows must change places."""
+    p = Program({"s0": (1, 8)})
+    x, y, b = p.input("x", ("s0", 3, 3)), p.input("y", (2, 6, 6)), p.input("b", (2, 6, 4))
+    each, both = [("f4", ("s0",))], [("f4", (2,))]
+
+    def node(target, arguments, results):
+        return p.node(f"aten.{target}.default", arguments, results)
+
+    for value in (*node("det", {"self": x}, each), *node("linalg_det", {"A": y}, both), *node("linalg_slogdet", {"A": y}, both * 2),
+                  *node("logdet", {"self": x}, each), *node("linalg_inv", {"A": x}, [("f4", ("s0", 3, 3))]),
+                  *node("linalg_inv_ex", {"A": y, "check_errors": False}, [("f4", (2, 6, 6)), ("i4", (2,))]),
+                  *node("linalg_solve", {"A": y, "B": b}, [("f4", (2, 6, 4))]),
+                  *node("linalg_solve", {"A": y, "B": p.node("aten.select.int", {"self": b, "dim": 2, "index": 1}, [("f4", (2, 6))])[0]},
+                        [("f4", (2, 6))]),
+                  *node("linalg_solve", {"A": y, "B": p.node("aten.transpose.int", {"self": b, "dim0": 1, "dim1": 2}, [("f4", (2, 4, 6))])[0],
+                                         "left": False}, [("f4", (2, 4, 6))]),
+                  *node("linalg_matrix_power", {"self": y, "n": 5}, [("f4", (2, 6, 6))]),
+                  *node("matrix_power", {"self": x, "n": -2}, [("f4", ("s0", 3, 3))]),
+                  *node("matrix_power", {"self": x, "n": 0}, [("f4", ("s0", 3, 3))])):
+        p.output(value)
+    runs = []
+    for n in (1, 5):
+        x, y, b = drawn(n, n, 3, 3), drawn(n + 1, 2, 6, 6), drawn(n + 2, 2, 6, 4)
+        y[0, 0, 0] = 0
+        wide = y.astype(np.float64)
+        sign, log = np.linalg.slogdet(wide)
+        with np.errstate(invalid="ignore"):
+            of_x = np.log(np.linalg.det(x.astype(np.float64)))
+        back = np.swapaxes(np.linalg.solve(np.swapaxes(wide, 1, 2), b.astype(np.float64)), 1, 2)
+        inverse = np.linalg.inv(x.astype(np.float64))
+        wanted = [np.linalg.det(x), np.linalg.det(wide), sign, log, of_x, inverse, np.linalg.inv(wide), np.zeros(2, np.int32),
+                  np.linalg.solve(wide, b.astype(np.float64)), np.linalg.solve(wide, b.astype(np.float64))[:, :, 1], back,
+                  np.linalg.matrix_power(wide, 5), inverse @ inverse, np.broadcast_to(np.eye(3), (n, 3, 3))]
+        runs.append(({"x": x, "y": y, "b": b}, [v if v.dtype == np.int32 else np.asarray(v, np.float32) for v in wanted]))
+    return p, runs
+
+
+@everywhere
+def norms_and_triangles():
+    p = Program({"s0": (1, 8)})
+    x, y = p.input("x", ("s0", 3, 4)), p.input("y", (2, 3, 3))
+
+    def node(target, shape, type="f4", **arguments):
+        p.output(p.node(f"aten.{target}", arguments, [(type, shape)])[0])
+
+    node("linalg_norm.default", (), self=x, ord=None)
+    node("linalg_norm.default", ("s0", 4), self=x, ord=3.0, dim=[1])
+    node("linalg_norm.ord_str", ("s0", 1, 1), self=x, ord="fro", dim=[1, 2], keepdim=True)
+    node("linalg_matrix_norm.str_ord", ("s0",), self=x, ord="fro")
+    node("frobenius_norm.dim", ("s0", 3), self=x, dim=[2], keepdim=False)
+    node("linalg_cholesky.default", (2, 3, 3), self=y)
+    node("linalg_cholesky.default", (2, 3, 3), self=y, upper=True)
+    node("addr.default", (3, 3), self=p.weight("w", drawn(7, 3, 3)), vec1=p.weight("a", drawn(8, 3)), vec2=p.weight("b", drawn(9, 3)), beta=0.5, alpha=2)
+    node("addbmm.default", (3, 3), self=p.weight("v", drawn(7, 3, 3)), batch1=y, batch2=y)
+    node("isin.Tensor_Tensor", (2, 3, 3), "?", elements=y, test_elements=p.weight("of", np.array([1, 2, 5], np.float32)))
+    node("isin.Tensor_Tensor", (2, 3, 3), "?", elements=y, test_elements=p.weight("of2", np.array([[1, 2]], np.float32)), invert=True)
+    runs = []
+    for n in (1, 5):
+        x, y = drawn(n, n, 3, 4), drawn(n + 1, 2, 3, 3)
+        y = (y @ y.swapaxes(1, 2) + np.eye(3) * 2).astype(np.float32)
+        y[0, 0, 0], y[1, 2, 2] = 5, 9
+        low = np.linalg.cholesky(y)
+        square = x * x
+        wanted = [np.sqrt(square.sum()), (np.abs(x) ** 3).sum(1) ** (1 / 3), np.sqrt(square.sum((1, 2), keepdims=True)), np.sqrt(square.sum((1, 2))),
+                  np.sqrt(square.sum(2)), low, low.swapaxes(1, 2), 0.5 * drawn(7, 3, 3) + 2 * np.outer(drawn(8, 3), drawn(9, 3)),
+                  drawn(7, 3, 3) + (y @ y).sum(0)]
+        runs.append(({"x": x, "y": y}, [np.asarray(v, np.float32) for v in wanted] + [np.isin(y, [1, 2, 5]), ~np.isin(y, [1, 2])]))
+    return p, runs
+
+
+@everywhere
+def distances_of_all():
+    p = Program({"s0": (1, 40)})
+    x, y = p.input("x", ("s0", 5, 6)), p.input("y", (7, 6))
+    orders = (2.0, 1.0, 0.0, 3.0, float("inf"))
+    for order in orders:
+        p.output(p.node("aten.cdist.default", {"x1": x, "x2": y, "p": order}, [("f4", ("s0", 5, 7))])[0])
+    runs = []
+    for n in (1, 3):
+        x, y = drawn(n, n, 5, 6), drawn(n + 1, 7, 6)
+        far = np.abs(x[:, :, None] - y)
+        runs.append(({"x": x, "y": y}, [np.sqrt((far**2).sum(-1)), far.sum(-1), (far != 0).sum(-1).astype(np.float32),
+                                        (far**3).sum(-1) ** np.float32(1 / 3), far.max(-1)]))
+    return p, runs
+
+
+@case
+def losses_of_margins_and_counts():
+    p = Program({"s0": (2, 40)})
+    x, count, classes = p.input("x", ("s0", 5)), p.input("count", ("s0", 5)), p.input("classes", ("s0",), "i8")
+    near, far = p.input("near", ("s0", 5)), p.input("far", ("s0", 5))
+    weight = drawn(9, 5) ** 2
+    none, mean, total = 0, 1, 2
+
+    def loss(operator, results, **arguments):
+        p.output(p.node(f"aten.{operator}.default", arguments, [("f4", results)])[0])
+
+    loss("poisson_nll_loss", (), input=x, target=count, log_input=True, full=False, eps=1e-8, reduction=mean)
+    loss("poisson_nll_loss", ("s0", 5), input=count, target=count, log_input=False, full=True, eps=1e-8, reduction=none)
+    loss("triplet_margin_loss", (), anchor=x, positive=near, negative=far, margin=0.5, p=2.0, eps=1e-6, swap=True, reduction=mean)
+    loss("triplet_margin_loss", ("s0",), anchor=x, positive=near, negative=far, margin=1.0, p=1.0, eps=1e-6, swap=False, reduction=none)
+    loss("multi_margin_loss", (), self=x, target=classes, p=1, margin=1.0, weight=None, reduction=mean)
+    loss("multi_margin_loss", ("s0",), self=x, target=classes, p=2, margin=0.5, weight=p.weight("weight", weight), reduction=none)
+    runs = []
+    for n in (2, 6):
+        x, near, far = drawn(n, n, 5), drawn(n + 1, n, 5), drawn(n + 2, n, 5)
+        count = np.random.default_rng(n).integers(1, 6, (n, 5)).astype(np.float32)
+        classes = np.random.default_rng(n).integers(0, 5, n)
+        stirling = np.where(count > 1, count * np.log(count) - count + 0.5 * np.log(2 * np.pi * count), 0)
+
+        def apart(a, b, order):
+            return (np.abs(a - b + np.float32(1e-6)) ** order).sum(-1) ** (1 / order)
+
+        own = np.take_along_axis(x, classes[:, None], 1)
+
+        def margins(margin, order):
+            over = np.maximum(margin - own + x, 0) ** order
+            over[np.arange(n), classes] = 0
+            return over
+
+        wanted = [(np.exp(x) - count * x).mean(), count - count * np.log(count + 1e-8) + stirling,
+                  np.maximum(apart(x, near, 2) - np.minimum(apart(x, far, 2), apart(near, far, 2)) + 0.5, 0).mean(),
+                  np.maximum(apart(x, near, 1) - apart(x, far, 1) + 1, 0), margins(1, 1).mean(1).mean(),
+                  (margins(0.5, 2) * weight[classes][:, None]).mean(1)]
+        runs.append(({"x": x, "count": count, "classes": classes, "near": near, "far": far}, [np.asarray(v, np.float32) for v in wanted]))
+    return p, runs
+
+
+@case
+def windows_of_all_there_is():
+    """Windows longer than the padded input, where one is wanted all the same."""
+    p = Program()
+    x = p.input("x", (2, 3, 7, 5))
+    named = {"self": x, "kernel_size": [40, 9], "stride": [40, 9], "ceil_mode": True}
+    p.output(p.node("aten.avg_pool2d.default", named, [("f4", (2, 3, 1, 1))])[0])
+    p.output(p.node("aten.avg_pool2d.default", {**named, "padding": [2, 1], "count_include_pad": True}, [("f4", (2, 3, 1, 1))])[0])
+    p.output(p.node("aten.avg_pool2d.default", {**named, "padding": [2, 1], "count_include_pad": False}, [("f4", (2, 3, 1, 1))])[0])
+    p.output(p.node("aten.max_pool2d.default", {**named, "kernel_size": [4, 9], "stride": [20, 9], "dilation": [4, 1]},
+                    [("f4", (2, 3, 1, 1))])[0])
+    x = drawn(1, 2, 3, 7, 5)
+    mean = x.mean((2, 3), keepdims=True)
+    return p, [({"x": x}, [mean, mean * np.float32(35 / 77), mean, x[:, :, ::4].max((2, 3), keepdims=True)])]
+
+
+@case
 def running_statistics():
     p = Program()
     x = p.input("x", (2, 3, 4))

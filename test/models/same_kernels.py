@@ -35,16 +35,14 @@ PAIRS = {
     "bert": ("bert.dynamo", "hf_bert"),
     "vit": ("vit.dynamo", "hf_vit"),
 }
-MASKS = ("the newer transformers of the .pt2 files makes its masks by comparisons of places and indexing; those of the ONNX "
-         "exports were folded by the exporter or made otherwise")
 POOLER = "the ONNX export has BERT's pooler, which the .pt2 file's first output does not need"
-EMPTY = "the newer transformers of the .pt2 file hands ViT a mask, which the ONNX export has not"
+TYPE = "the exporter asks the mask a question that gives the bias's type at once; PyTorch's file has bools"
+TURNED = "weights of which one file has the transposes are turned once, when compiling"
 #: Kernels that only one of the two has, by words of their titles.
 DIFFERENCES = {
-    "distilbert": {MASKS: ("copy", "select", "concat", "iota", "gather", "max over", "transpose")},
-    "gpt2": {MASKS: ("copy", "select", "concat", "iota", "gather", "max over", "pool", "running sum", "slice", "attention")},
-    "bert": {MASKS: ("copy", "select", "concat", "iota", "gather", "max over", "transpose"), POOLER: ("tanh",)},
-    "vit": {EMPTY: ("copy", "select", "iota", "max over", "transpose", "divide", "softmax", " x GEMM", "attention")},
+    "distilbert": {TYPE: ("convert", "select"), TURNED: ("transpose",)},
+    "bert": {TYPE: ("convert", "select"), TURNED: ("transpose",), POOLER: ("tanh", "gather x")},
+    "vit": {TURNED: ("transpose",)},
 }
 MUST = ("GEMM", "convolution", "attention", "softmax", "normalization")
 

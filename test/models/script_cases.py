@@ -448,13 +448,13 @@ def operators():
     heads = image @ image.swapaxes(-1, -2) / np.float32(2)
     projections = [drawn(5, 12, 4), drawn(6, 12), drawn(7, 4, 4), drawn(8, 4)]
 
-    def native(cross):
+    def native(cross, hidden=False):
         """Two heads; the values attended to, and the keys by the mean of the weights."""
         w, b, out, bias = projections
         of = [image[:, 0]] + 2 * [image[:, 1, :3] if cross else image[:, 0]]
         parts = [v @ w[i * 4:i * 4 + 4].T + b[i * 4:i * 4 + 4] for i, v in enumerate(of)]
         q, k, v = (part.reshape(2, -1, 2, 2).swapaxes(1, 2) for part in parts)
-        weights = softmax(q @ k.swapaxes(-1, -2) / np.sqrt(np.float32(2)))
+        weights = softmax(np.where(hidden, -np.inf, q @ k.swapaxes(-1, -2) / np.sqrt(np.float32(2))))
         return (weights @ v).swapaxes(1, 2).reshape(2, -1, 4) @ out.T + bias, weights.mean(1) @ of[1]
 
     put = x.copy()
@@ -504,6 +504,18 @@ def operators():
                          "a, b = torch._native_multi_head_attention(q, k, k, 4, 2, CONSTANTS.c3, CONSTANTS.c4, "
                          "CONSTANTS.c5, CONSTANTS.c6)\ntorch.cat([a, torch.matmul(b, k)], 1)",
                          np.concatenate(native(True), 1)),
+        "native_padding": ("q = torch.select(image, 1, 0)\nm = torch.gt(torch.select(torch.select(image, 1, 1), 1, 0), 0.5)\n"
+                           "_0 = torch.fill_(torch.select(m, 1, 0), False)\n"
+                           "a, b = torch._native_multi_head_attention(q, q, q, 4, 2, CONSTANTS.c3, CONSTANTS.c4, CONSTANTS.c5, "
+                           "CONSTANTS.c6, m, False, True, 1)\na",
+                           native(False, ((image[:, 1, 0] > 0.5) & (np.arange(4) > 0))[:, None, None])[0]),
+        "native_triangle": ("q = torch.select(image, 1, 0)\nm = torch.triu(torch.mul(torch.ones([4, 4]), -inf), 1)\n"
+                            "a, b = torch._native_multi_head_attention(q, q, q, 4, 2, CONSTANTS.c3, CONSTANTS.c4, CONSTANTS.c5, "
+                            "CONSTANTS.c6, m, True, True, 0)\ntorch.cat([a, torch.matmul(b, q)], 1)",
+                            np.concatenate(native(False, np.triu(np.ones((4, 4)), 1) > 0), 1)),
+        "native_each": ("q = torch.select(image, 1, 0)\nm = torch.expand(torch.triu(torch.ones([4, 4], dtype=11), 1), [2, 2, 4, 4])\n"
+                        "a, b = torch._native_multi_head_attention(q, q, q, 4, 2, CONSTANTS.c3, CONSTANTS.c4, CONSTANTS.c5, "
+                        "CONSTANTS.c6, m, False, True, 2)\na", native(False, np.triu(np.ones((4, 4)), 1) > 0)[0]),
         "upsample_factor": ("torch.upsample_nearest2d(image, None, [2., 2.])", image.repeat(2, 2).repeat(2, 3)),
         "upsample_size": ("torch.upsample_nearest2d(image, [8, 8], None)", image.repeat(2, 2).repeat(2, 3)),
         "write_places": ("y = torch.clone(x)\n_0 = torch.fill_(torch.select(y, 1, 0), 1)\n"
@@ -1062,6 +1074,138 @@ def detection():
                 [run(seed) for seed in (1, 2)], constants)
 
 
+def batched_suppression():
+    """torchvision's batched_nms in a trace, which keeps a scripted function: nothing where no box is left, else boxes of each
+    class moved apart, and suppression of all. Two images, one of which may have no boxes."""
+    code = {"__torch__.py": """class Batched(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Batched,
+    boxes: Tensor,
+    scores: Tensor,
+    classes: Tensor) -> Tuple[Tensor, Tensor]:
+    _0 = __torch__.torchvision.ops.boxes._batched_nms_coordinate_trick
+    boxes0, boxes1 = torch.unbind(boxes, 0)
+    scores0, scores1 = torch.unbind(scores, 0)
+    classes0, classes1 = torch.unbind(classes, 0)
+    above, = torch.where(torch.gt(scores0, 0.5))
+    boxes2, best, of = torch.index(boxes0, [above]), torch.index(scores0, [above]), torch.index(classes0, [above])
+    keep = torch.slice(_0(boxes2, best, of, 0.29999999999999999), 0, 0, 5)
+    above0, = torch.where(torch.gt(scores1, 0.5))
+    boxes3, best0, of0 = torch.index(boxes1, [above0]), torch.index(scores1, [above0]), torch.index(classes1, [above0])
+    keep0 = torch.slice(_0(boxes3, best0, of0, 0.29999999999999999), 0, 0, 5)
+    return (torch.index(boxes2, [keep]), torch.index(boxes3, [keep0]))
+""", "__torch__/torchvision/ops/boxes.py": """def _batched_nms_coordinate_trick(boxes: Tensor,
+    scores: Tensor,
+    idxs: Tensor,
+    iou_threshold: float) -> Tensor:
+  if torch.eq(torch.numel(boxes), 0):
+    _0 = torch.empty([0], dtype=4, layout=None, device=ops.prim.device(boxes))
+    _1 = _0
+  else:
+    max_coordinate = torch.max(boxes)
+    _2 = torch.to(idxs, ops.prim.device(boxes), ops.prim.dtype(boxes))
+    _3 = torch.tensor(1, dtype=None, device=None, requires_grad=False)
+    _4 = torch.to(_3, ops.prim.device(boxes), ops.prim.dtype(boxes))
+    offsets = torch.mul(_2, torch.add(max_coordinate, _4))
+    _5 = torch.unsqueeze(torch.slice(offsets), 1)
+    boxes_for_nms = torch.add(boxes, _5)
+    keep = __torch__.torchvision.ops.boxes.nms(boxes_for_nms, scores, iou_threshold, )
+    _1 = keep
+  return _1
+def nms(boxes: Tensor,
+    scores: Tensor,
+    iou_threshold: float) -> Tensor:
+  _0 = ops.torchvision.nms(boxes, scores, iou_threshold)
+  return _0
+"""}
+
+    def run(seed, least):
+        g = np.random.default_rng(seed)
+        corners = g.uniform(0, 20, (2, 16, 2)).astype(np.float32)
+        boxes = np.concatenate([corners, corners + g.uniform(4, 12, (2, 16, 2)).astype(np.float32)], 2)
+        scores, classes = g.uniform(least, 1, (2, 16)).astype(np.float32), g.integers(0, 3, (2, 16))
+        scores[1] -= np.float32(least == 0)
+        kept = []
+        for b, s, c in zip(boxes, scores, classes):
+            b, c, s = b[s > 0.5], c[s > 0.5], s[s > 0.5]
+            apart = b + (c.astype(np.float32) * (b.max() + 1))[:, None] if len(b) else b
+            kept.append(b[kept_boxes(apart, s, 0.3)[:5]] if len(b) else b)
+        return {"boxes": boxes, "scores": scores, "classes": classes}, {"output_0": kept[0], "output_1": kept[1]}
+
+    return Case(module("__torch__.Batched", {}), code,
+                ["--input-shape", "boxes=2,16,4", "--input-shape", "scores=2,16", "--input-shape", "classes=2,16", "--input-type", "classes=i64"],
+                [run(1, 0.3), run(2, 0)])
+
+
+def regions_to_classes():
+    """The end of a two-stage detector as a trace has it: proposals that suppression left, the best of them, scores and boxes of
+    each for all classes but the background, in lists by image, those of enough score and size, suppression by class."""
+    code = dict(batched_suppression().code)
+    code["__torch__.py"] = """class Heads(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Heads,
+    boxes: Tensor,
+    scores: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    _0 = __torch__.torchvision.ops.boxes._batched_nms_coordinate_trick
+    near = ops.torchvision.nms(boxes, scores, 0.5)
+    proposals, best = torch.index(boxes, [near]), torch.index(scores, [near])
+    n = torch.unsqueeze(torch.select(torch._shape_as_tensor(best), 0, 0), 0)
+    k = torch.min(torch.cat([torch.tensor([10]), n]))
+    best0, places = torch.topk(best, int(k), 0, True, True)
+    proposals0 = torch.index(proposals, [places])
+    many = ops.prim.NumToTensor(torch.size(proposals0, 0))
+    logits = torch.linear(proposals0, CONSTANTS.c0, CONSTANTS.c1)
+    codes = torch.linear(proposals0, CONSTANTS.c2, CONSTANTS.c3)
+    wide = torch.unsqueeze(torch.sub(torch.select(proposals0, 1, 2), torch.select(proposals0, 1, 0)), 1)
+    high = torch.unsqueeze(torch.sub(torch.select(proposals0, 1, 3), torch.select(proposals0, 1, 1)), 1)
+    left = torch.add(torch.mul(torch.slice(codes, 1, 0, 9223372036854775807, 4), wide), torch.slice(proposals0, 1, 0, 1))
+    top = torch.add(torch.mul(torch.slice(codes, 1, 1, 9223372036854775807, 4), high), torch.slice(proposals0, 1, 1, 2))
+    right = torch.add(left, wide)
+    bottom = torch.add(top, high)
+    stacked = torch.flatten(torch.stack([left, top, right, bottom], 2), 1)
+    shaped = torch.reshape(stacked, [int(torch.sum(torch.stack([many]))), -1, 4])
+    parts, = torch.split_with_sizes(shaped, [int(many)], 0)
+    chances, = torch.split_with_sizes(torch.softmax(logits, -1), [int(many)], 0)
+    labels = torch.expand_as(torch.view(torch.arange(4, dtype=None, layout=None, device=torch.device("cpu"), pin_memory=False), [1, -1]), chances)
+    parts0 = torch.reshape(torch.slice(parts, 1, 1), [-1, 4])
+    chances0 = torch.reshape(torch.slice(chances, 1, 1), [-1])
+    labels0 = torch.reshape(torch.slice(labels, 1, 1), [-1])
+    inds, = torch.where(torch.gt(chances0, 0.20000000000000001))
+    a, b, c = torch.index(parts0, [inds]), torch.index(chances0, [inds]), torch.index(labels0, [inds])
+    sides = torch.__and__(torch.ge(torch.sub(torch.select(a, 1, 2), torch.select(a, 1, 0)), 3.), torch.ge(torch.sub(torch.select(a, 1, 3), torch.select(a, 1, 1)), 3.))
+    fits, = torch.where(sides)
+    a0, b0, c0 = torch.index(a, [fits]), torch.index(b, [fits]), torch.index(c, [fits])
+    keep = torch.slice(_0(a0, b0, c0, 0.40000000000000002), 0, 0, 8)
+    return (torch.index(a0, [keep]), torch.index(b0, [keep]), torch.index(c0, [keep]))
+"""
+    of = [drawn(1, 4, 4) / 4, drawn(2, 4) / 4, drawn(3, 16, 4) / 99, drawn(4, 16) / 9]
+
+    def run(seed, least):
+        g = np.random.default_rng(seed)
+        corners = g.uniform(0, 20, (24, 2)).astype(np.float32)
+        boxes = np.concatenate([corners, corners + g.uniform(2, 8, (24, 2)).astype(np.float32)], 1)
+        scores = g.uniform(least, 1, 24).astype(np.float32)
+        near = kept_boxes(boxes, scores, 0.5)
+        best = near[np.argsort(-scores[near], kind="stable")][:10]
+        b = boxes[best]
+        chances, codes = softmax(b @ of[0].T + of[1]), (b @ of[2].T + of[3]).reshape(-1, 4, 4)
+        sizes = (b[:, 2:] - b[:, :2])[:, None]
+        corner = codes[:, :, :2] * sizes + b[:, None, :2]
+        all_boxes = np.concatenate([corner, corner + sizes], 2)[:, 1:].reshape(-1, 4)
+        chance, label = chances[:, 1:].ravel(), np.tile(np.arange(1, 4), len(b))
+        fits = (chance > 0.2) & (all_boxes[:, 2] - all_boxes[:, 0] >= 3) & (all_boxes[:, 3] - all_boxes[:, 1] >= 3)
+        a, s, c = all_boxes[fits], chance[fits], label[fits]
+        keep = kept_boxes(a + (c.astype(np.float32) * (a.max() + 1))[:, None], s, 0.4)[:8] if len(a) else []
+        return {"boxes": boxes, "scores": scores}, {"output_0": a[keep], "output_1": s[keep], "output_2": c[keep].astype(np.int64)}
+
+    return Case(module("__torch__.Heads", {}), code, ["--input-shape", "boxes=24,4", "--input-shape", "scores=24"],
+                [run(seed, 0) for seed in (1, 2, 3)], [tensor(v) for v in of])
+
+
 def aligned(image, box):
     """roi_align of one region to 2 by 2, of 2 by 2 samples each."""
     (c, h, w), (x1, y1, x2, y2) = image.shape, box
@@ -1079,4 +1223,5 @@ def aligned(image, box):
 
 
 CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators, choices, until,
-                                 breaks, steps, decode, rows, functions, detection)}
+                                 breaks, steps, decode, rows, functions, detection, batched_suppression,
+                                 regions_to_classes)}

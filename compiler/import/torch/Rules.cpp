@@ -24,7 +24,7 @@ const std::vector<const Rule *> &allRules() {
           controlRules(),      selectionRules(),   complexRules(),
           quantizationRules(), specialRules(),     lossRules(),
           statisticsRules(),   compositionRules(), spectralRules(),
-          expertRules(),       patchRules()})
+          expertRules(),       patchRules(),       matrixRules()})
       for (const Rule &R : Table)
         Rows.push_back(&R);
     return Rows;

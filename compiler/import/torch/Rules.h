@@ -55,6 +55,7 @@ ArrayRef<Rule> complexRules();
 ArrayRef<Rule> quantizationRules();
 ArrayRef<Rule> specialRules();
 ArrayRef<Rule> lossRules();
+ArrayRef<Rule> matrixRules();
 ArrayRef<Rule> statisticsRules();
 ArrayRef<Rule> compositionRules();
 ArrayRef<Rule> spectralRules();

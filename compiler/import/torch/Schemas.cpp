@@ -253,6 +253,29 @@ layer_norm.default | T:input i[]:normalized_shape T?:weight= T?:bias= f:eps=
 native_layer_norm.default | T:input i[]:normalized_shape T?:weight T?:bias
     f:eps =3
 pairwise_distance.default | T:x1 T:x2 f:p= f:eps= b:keepdim=
+cdist.default | T:x1 T:x2 f:p= i?:compute_mode=
+_cdist_forward.default | T:x1 T:x2 f:p i?:compute_mode
+_euclidean_dist.default | T:x1 T:x2
+det.default inverse.default logdet.default | T:self
+slogdet.default | T:self =2
+linalg_det.default linalg_inv.default | T:A
+linalg_slogdet.default | T:A =2
+_linalg_det.default | T:A =3
+_linalg_slogdet.default | T:A =4
+linalg_inv_ex.default | T:A *b:check_errors= =2
+linalg_solve.default | T:A T:B *b:left=
+linalg_solve_ex.default | T:A T:B *b:left= *b:check_errors= =2
+_linalg_solve_ex.default | T:A T:B *b:left= *b:check_errors= =4
+matrix_power.default linalg_matrix_power.default | T:self i:n
+cholesky.default linalg_cholesky.default | T:self b:upper=
+linalg_cholesky_ex.default | T:self *b:upper= *b:check_errors= =2
+linalg_norm.default | T:self S?:ord= i[]?:dim= b:keepdim= *d?:dtype=
+linalg_norm.ord_str | T:self s:ord i[]?:dim= b:keepdim= *d?:dtype=
+linalg_matrix_norm.str_ord | T:self s:ord= i[]:dim= b:keepdim= *d?:dtype=
+frobenius_norm.dim | T:self i[]:dim b:keepdim=
+addr.default | T:self T:vec1 T:vec2 *S:beta= *S:alpha=
+addbmm.default | T:self T:batch1 T:batch2 *S:beta= *S:alpha=
+isin.Tensor_Tensor | T:elements T:test_elements *b:assume_unique= *b:invert=
 rms_norm.default | T:input i[]:normalized_shape T?:weight= f?:eps=
 _adaptive_avg_pool2d.default _adaptive_avg_pool3d.default
     adaptive_avg_pool1d.default adaptive_avg_pool2d.default
@@ -400,6 +423,12 @@ kl_div.default | T:self T:target i:reduction= *b:log_target=
 hinge_embedding_loss.default | T:self T:target f:margin= i:reduction=
 margin_ranking_loss.default cosine_embedding_loss.default | T:input1 T:input2
     T:target f:margin= i:reduction=
+poisson_nll_loss.default | T:input T:target b:log_input b:full f:eps
+    i:reduction
+triplet_margin_loss.default | T:anchor T:positive T:negative f:margin= f:p=
+    f:eps= b:swap= i:reduction=
+multi_margin_loss.default | T:self T:target S:p= S:margin= T?:weight=
+    i:reduction=
 nll_loss.default nll_loss_nd.default nll_loss2d.default | T:self T:target
     T?:weight= i:reduction= i:ignore_index=
 nll_loss_forward.default nll_loss2d_forward.default | T:self T:target T?:weight

@@ -65,6 +65,59 @@ bool Evaluator::mayChange(const std::string &What) {
   return false;
 }
 
+/// The names that a block gives tensors without elements, if it does nothing
+/// else.
+static std::optional<Names> emptyTensors(const std::vector<Statement> &Block) {
+  Names Made;
+  for (const Statement &S : Block) {
+    if (S.Is == Statement::Kind::Pass)
+      continue;
+    if (S.Is != Statement::Kind::Assign || S.TakesApart || !S.Value ||
+        S.Targets.front().Is != Node::Kind::Name)
+      return std::nullopt;
+    const Node &V = *S.Value;
+    bool Same = V.Is == Node::Kind::Name && Made.count(V.Text);
+    bool Makes = V.Is == Node::Kind::Call && V.Items.size() > 1 &&
+                 V.Items[0].Is == Node::Kind::Attribute &&
+                 (V.Items[0].Text == "empty" || V.Items[0].Text == "zeros") &&
+                 V.Items[1].Is == Node::Kind::List &&
+                 llvm::any_of(V.Items[1].Items, [](const Node &Size) {
+                   return Size.Is == Node::Kind::Int && Size.Int == 0;
+                 });
+    if (!Same && !Makes)
+      return std::nullopt;
+    Made.insert(S.Targets.front().Text);
+  }
+  return Made;
+}
+
+bool Evaluator::branchOnEmpty(const Statement &S, const Datum &Condition) {
+  if (Condition.Is != Kind::Unsettled || Condition.About == Datum::Asks::Else)
+    return false;
+  bool Then = Condition.About == Datum::Asks::Empty;
+  std::optional<Names> Made = emptyTensors(Then ? S.Body : S.Else);
+  const std::vector<Statement> &Other = Then ? S.Else : S.Body;
+  Names Assigned;
+  if (!Made || Made->empty() || !collectAssigned(Other, Assigned))
+    return false;
+  runBlock(Other);
+  // Elements can be none only where a size is not a number.
+  for (const std::string &Name : *Made)
+    if (auto It = Frames.back().Locals.find(Name);
+        !Bad && Assigned.count(Name) && It != Frames.back().Locals.end() &&
+        It->second.isTensor()) {
+      mlir::Value V = valueOf(It->second);
+      if (V && llvm::all_of(torch::Emitter::dims(V), [](const auto &Size) {
+            return Size.asConstant().has_value();
+          }))
+        fail(Code::ImportNotConstant,
+             "a tensor without elements is given as '" + printable(Name) +
+                 "' where another one has none, else one of known sizes",
+             "write the choice with torch.where, or give both one size");
+    }
+  return true;
+}
+
 bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
   Names InThen, InElse, Read;
   if (Condition.Is != Kind::Unsettled || Condition.Decider.empty() ||

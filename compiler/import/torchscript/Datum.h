@@ -48,6 +48,9 @@ struct Datum {
   /// Of what is unsettled: the tensor of one element that decides it, by its
   /// name in the importer; empty where it is more.
   std::string Decider;
+  /// Of what is unsettled: it holds where a size is 0, or where one is not.
+  enum class Asks { Else, Empty, NotEmpty };
+  Asks About = Asks::Else;
   std::shared_ptr<std::vector<Datum>> Items;
   std::shared_ptr<Instance> Object;
 

@@ -161,6 +161,8 @@ std::optional<Datum> Evaluator::runBranch(const Statement &S) {
          printable(Frames.back().File->place(S.Line)));
     Takes = raises(S.Else);
   }
+  if (!Takes && branchOnEmpty(S, Condition))
+    return std::nullopt;
   // A number that a loop carries is a tensor.
   if (!Takes && Condition.isTensor())
     Condition = convert("bool", Condition);

@@ -109,6 +109,9 @@ private:
   /// Whether `S` is a branch that a tensor decides and kpc can compile; then it
   /// is done, or reported.
   bool branchOnData(const Statement &S, const Datum &Condition);
+  /// Whether `S` asks if a tensor has no elements and then only makes tensors
+  /// without any. The other side gives the same of no elements: it is run.
+  bool branchOnEmpty(const Statement &S, const Datum &Condition);
   /// The same of a loop that goes on while a tensor says so.
   bool loopOnData(const Statement &S, const Datum &Condition);
   /// The same of a `for` over a range whose length is a size.

@@ -68,3 +68,20 @@ func.func @idempotent(%x: !f, %i: !i) -> (!f, !i) {
   %3 = graph.not %2 : !i
   return %1, %3 : !f, !i
 }
+
+// Numbers of a trace, which are f64, in the type that computes with them.
+// CHECK-LABEL: @cast_of_a_number(
+// CHECK-DAG: %[[N:.*]] = graph.constant dense<9.99999974E-6> : tensor<f32>
+// CHECK-DAG: %[[H:.*]] = graph.constant dense<5.000000e-01> : tensor<2xf16>
+// CHECK-DAG: %[[I:.*]] = graph.constant dense<5.000000e-01> : tensor<f64>
+// CHECK-NEXT: %[[C:.*]] = graph.cast %[[I]] to i64
+// CHECK-NEXT: return %[[N]], %[[H]], %[[C]]
+func.func @cast_of_a_number() -> (!graph.tensor<[], f32>, !graph.tensor<[2], f16>, !graph.tensor<[], i64>) {
+  %epsilon = graph.constant dense<1.0e-5> : tensor<f64>
+  %0 = graph.cast %epsilon to f32 : <[], f64>
+  %half = graph.constant dense<0.5> : tensor<2xf64>
+  %1 = graph.cast %half to f16 : <[2], f64>
+  %number = graph.constant dense<0.5> : tensor<f64>
+  %2 = graph.cast %number to i64 : <[], f64>
+  return %0, %1, %2 : !graph.tensor<[], f32>, !graph.tensor<[2], f16>, !graph.tensor<[], i64>
+}

@@ -33,6 +33,26 @@ func.func @repeated(%x: !mask) -> !graph.tensor<[b, 4, s], i1> {
   return %3 : !graph.tensor<[b, 4, s], i1>
 }
 
+// Negative indices count from the end, and none is negative.
+// CHECK-LABEL: @from_the_end(
+// CHECK-NEXT: %[[Y:.*]] = graph.reshape %arg0 : <[b, s], i1> to <[b, 1, s], i1>
+// CHECK-NEXT: return %[[Y]]
+func.func @from_the_end(%x: !mask) -> !graph.tensor<[b, 1, s], i1> {
+  %i = graph.iota axis 0 : !graph.tensor<[b, 1, s, 1], i64>
+  %j = graph.iota axis 2 : !graph.tensor<[b, 1, s, 1], i64>
+  %size = graph.sizes <[b]>
+  %four = graph.reshape %size : !graph.tensor<[1], i64> to !graph.tensor<[1, 1, 1, 1], i64>
+  %sizes = graph.broadcast %four : !graph.tensor<[1, 1, 1, 1], i64> to !graph.tensor<[b, 1, s, 1], i64>
+  %zero = graph.constant dense<0> : tensor<i64>
+  %zeros = graph.broadcast %zero : !graph.tensor<[], i64> to !graph.tensor<[b, 1, s, 1], i64>
+  %negative = graph.compare lt, %i, %zeros : !graph.tensor<[b, 1, s, 1], i64>
+  %wrapped = graph.add %i, %sizes : !graph.tensor<[b, 1, s, 1], i64>
+  %from = graph.select %negative, %wrapped, %i : !graph.tensor<[b, 1, s, 1], i1>, !graph.tensor<[b, 1, s, 1], i64>
+  %2 = graph.concat %from, %j axis 3 : !graph.tensor<[b, 1, s, 1], i64>, !graph.tensor<[b, 1, s, 1], i64>
+  %3 = graph.gather_nd %x, %2 batch_dims 0 : !mask, !graph.tensor<[b, 1, s, 2], i64>
+  return %3 : !graph.tensor<[b, 1, s], i1>
+}
+
 // Transposed, shifted, and of other sizes: a gather.
 // CHECK-LABEL: @others(
 // CHECK-COUNT-3: graph.gather_nd

@@ -77,12 +77,22 @@ function timelineSection(side) {
   return box;
 }
 
+/** As much of a text as `room` pixels hold in a label's font, whatever the system has for it; "" where that is too little to read. */
+function fitted(text, room, pen) {
+  const fits = length => pen.measureText(length < text.length ? text.slice(0, length) + "…" : text).width <= room;
+  let length = text.length;
+  while (length > 3 && !fits(length)) --length;
+  return !fits(length) ? "" : length < text.length ? text.slice(0, length) + "…" : text;
+}
+
 function timeline(side, placed, path, shown, zoom) {
   const width = shown * zoom, lanes = intoLanes(placed), lane = 30, top = 24;
   const end = Math.max(1e-9, ...placed.map(one => one.end)), X = time => time / end * (width - 2) + 1;
   const height = top + lanes * lane + 6, whole = totalTime(side);
   const names = new Map(side.steps.map(step => [step.step, nameOf(step)]));
   let svg = "";
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `11px ${getComputedStyle(document.body).fontFamily}`;
   const rough = end / Math.max(2, width / 110), power = 10 ** Math.floor(Math.log10(rough));
   const tick = [1, 2, 5, 10].map(times => times * power).find(step => step >= rough);
   for (let time = 0; time <= end; time += tick) {
@@ -95,8 +105,8 @@ function timeline(side, placed, path, shown, zoom) {
     const more = () => `<b>${esc(nameOf(step))}</b>${tipRows([["time", `${microseconds(step.us)}, ${percent(step.us, whole)}`], ["from", microseconds(start)],
       ["limit", step.limit], ["waits for", step.waits.map(wait => names.get(wait)).filter(Boolean).slice(0, 4).join("; ") || "nothing"]])}`;
     svg += `<rect class="mark${path.has(step.step) ? " path" : ""}" x="${x}" y="${y}" width="${wide}" height="${lane - 6}" rx="2" fill="${colour(step.kind)}" ${tip(more)}/>`;
-    const room = Math.floor((wide - 8) / 6.4);
-    if (room >= 5) svg += `<text class="label" x="${x + 5}" y="${y + 16}">${esc(step.title.length > room ? step.title.slice(0, room - 1) + "…" : step.title)}</text>`;
+    const label = fitted(step.title, wide - 8, pen);
+    if (label) svg += `<text class="label" x="${x + 5}" y="${y + 16}">${esc(label)}</text>`;
     if (path.has(step.step)) svg += `<rect x="${x}" y="${y + lane - 5}" width="${wide}" height="2" fill="var(--ink)"/>`;
   }
   return `<svg width="${width}" height="${height}" role="img" aria-label="Timeline of ${placed.length} steps">${svg}</svg>` +

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Matrices.h"
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/ChosenAxes.h"
@@ -19,34 +20,6 @@ namespace kpc::onnx {
 // Det
 //===----------------------------------------------------------------------===//
 
-/// The largest matrix whose determinant is written out.
-static constexpr int64_t LargestDet = 4;
-
-/// Laplace's expansion along the first of `Rows` rows.
-static Value determinant(NodeImport &N, Value X, int64_t Row,
-                         ArrayRef<int64_t> Columns) {
-  int64_t Rank = N.rank(X);
-  Dims Batch(N.dims(X).drop_back(2));
-  auto At = [&](int64_t Column) {
-    Value V =
-        N.sliceAxis(N.sliceAxis(X, Rank - 2, Row, 1), Rank - 1, Column, 1);
-    return N.reshape(V, Batch);
-  };
-  if (Columns.size() == 1)
-    return At(Columns[0]);
-  Value Sum;
-  for (size_t I = 0; I < Columns.size(); ++I) {
-    Ints Others(Columns);
-    Others.erase(Others.begin() + static_cast<ptrdiff_t>(I));
-    Value Term = N.mul(At(Columns[I]), determinant(N, X, Row + 1, Others));
-    if (I == 0)
-      Sum = Term;
-    else
-      Sum = I % 2 ? N.sub(Sum, Term) : N.add(Sum, Term);
-  }
-  return Sum;
-}
-
 static void importDet(NodeImport &N) {
   Value X = N.input(0);
   if (N.bad())
@@ -59,42 +32,17 @@ static void importDet(NodeImport &N) {
                                  ", but should hold square matrices");
     return;
   }
-  if (*Size > LargestDet) {
+  if (*Size > frontend::LargestDeterminant) {
     N.unsupported("matrices of " + std::to_string(*Size) + " rows; kpc takes " +
-                  std::to_string(LargestDet));
+                  std::to_string(frontend::LargestDeterminant));
     return;
   }
-  N.result(0,
-           determinant(N, X, 0, llvm::to_vector(llvm::seq<int64_t>(0, *Size))));
+  N.result(0, frontend::determinant(N, X));
 }
 
 //===----------------------------------------------------------------------===//
 // Inverse
 //===----------------------------------------------------------------------===//
-
-/// Steps of an elimination that are loops of a model.
-static constexpr int64_t LargestInverse = 1024;
-
-/// One step of Gauss and Jordan on [R, n, 2n]: the row with the greatest
-/// element of column `Step` becomes row `Step`, and the column a unit vector.
-static Value eliminate(NodeImport &N, Value A, const Expr &Step, Value Place) {
-  Value At = N.sizeScalar(Step, N.i64());
-  Value Column = N.sliceAxis(A, 2, Step, 1);
-  Value Here = N.compare(Predicate::eq, Place, At);
-  Value Size = N.select(N.compare(Predicate::ge, Place, At),
-                        N.unary<AbsOp>(Column), N.like(-1, A));
-  Value Best = N.argReduce(ReduceKind::max, Size, 1, /*SelectLast=*/false);
-  if (!Best || !Here)
-    return {};
-  Value IsBest = N.compare(Predicate::eq, Place, N.unsqueeze(Best, {1}));
-  Value Top = N.sliceAxis(A, 1, Step, 1);
-  Value Pivot =
-      N.reduce(ReduceKind::sum, N.select(IsBest, A, N.like(0, A)), {1}, true);
-  A = N.select(Here, Pivot, N.select(IsBest, Top, A));
-  Value Unit = N.div(Pivot, N.sliceAxis(Pivot, 2, Step, 1));
-  Value Rest = N.sub(A, N.mul(N.sliceAxis(A, 2, Step, 1), Unit));
-  return N.select(Here, Unit, Rest);
-}
 
 static void importInverse(NodeImport &N) {
   N.expectInputs(1, 1);
@@ -105,10 +53,11 @@ static void importInverse(NodeImport &N) {
   std::optional<int64_t> Size =
       Sizes.size() < 2 ? std::nullopt : Sizes.back().asConstant();
   if (!Size || Sizes[Sizes.size() - 2] != Sizes.back() || *Size < 1 ||
-      *Size > LargestInverse) {
+      *Size > frontend::LargestElimination) {
     N.fail(Code::ImportShape,
            "input 0 is " + dimsText(Sizes) + ", but should hold square " +
-               "matrices of 1 to " + std::to_string(LargestInverse) + " rows");
+               "matrices of 1 to " +
+               std::to_string(frontend::LargestElimination) + " rows");
     return;
   }
   Expr Batch(1);
@@ -127,7 +76,7 @@ static void importInverse(NodeImport &N) {
       N, Expr(*Size), {A}, {},
       [&](const Expr &Step,
           ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
-        Value Next = eliminate(N, Carried[0], Step, Place);
+        Value Next = frontend::eliminate(N, Carried[0], Step);
         if (!Next)
           return std::nullopt;
         return SmallVector<Value>{Next};

@@ -153,6 +153,29 @@ static SmallVector<Value> projectedHeads(NodeImport &N, ArrayRef<Value> Of,
   return Parts;
 }
 
+/// The keys that are hidden, in four dimensions: nn.MultiheadAttention says by
+/// `mask_type` what the mask's dimensions are. A mask of reals, which would be
+/// added, hides where it is not 0.
+static Value hiddenKeys(NodeImport &N) {
+  Value Mask = N.optionalTensor("mask");
+  if (!Mask)
+    return {};
+  if (!isBool(N.element(Mask)))
+    Mask = N.compare(Predicate::ne, Mask, N.like(0, Mask));
+  constexpr int64_t OfQueriesAndKeys = 0, OfBatchAndKeys = 1, Whole = 2;
+  int64_t Kind = N.integer("mask_type", Whole), Rank = Mask ? N.rank(Mask) : 0;
+  if (Kind == OfQueriesAndKeys && Rank == 2)
+    return N.unsqueeze(Mask, {0, 1});
+  if (Kind == OfBatchAndKeys && Rank == 2)
+    return N.unsqueeze(Mask, {1, 2});
+  if (Kind == Whole && Rank == 4)
+    return Mask;
+  return Mask ? N.fail(Code::ImportRank,
+                       "the mask is " + dimsText(N.dims(Mask)) +
+                           ", which is none of type " + std::to_string(Kind))
+              : Mask;
+}
+
 /// Attention with its projections. `Weights`, where asked for, become those of
 /// each head.
 static Value multiHead(NodeImport &N, ArrayRef<Value> Of, int64_t Heads,
@@ -174,20 +197,27 @@ static Value multiHead(NodeImport &N, ArrayRef<Value> Of, int64_t Heads,
   double Scale =
       1 / std::sqrt(static_cast<double>(Width) / static_cast<double>(Heads));
   mlir::Builder &B = N.builder();
-  Value Y;
+  Value Hidden = hiddenKeys(N), Y;
+  if (N.bad())
+    return {};
   if (Weights) {
     Type Stored = N.element(Parts[0]), Wide = N.wide(Parts[0]);
     Value Scores = N.matmul(N.mulScalar(Parts[0], Scale),
                             N.transpose(Parts[1], {0, 1, 3, 2}));
+    if (Hidden)
+      Scores = N.select(Hidden, N.like(-INFINITY, Scores), Scores);
     if (!Scores)
       return {};
     *Weights = N.cast(N.softmax(N.cast(Scores, Wide), {3}, false), Stored);
     Y = N.matmul(*Weights, Parts[2]);
   } else {
-    Y = N.build(AttentionOp::getOperationName(), Parts,
-                {B.getNamedAttr("scale", B.getF64FloatAttr(Scale)),
-                 B.getNamedAttr("operandSegmentSizes",
-                                B.getDenseI32ArrayAttr({1, 1, 1, 0, 0}))});
+    if (Hidden)
+      Parts.push_back(N.notOf(Hidden));
+    Y = N.build(
+        AttentionOp::getOperationName(), Parts,
+        {B.getNamedAttr("scale", B.getF64FloatAttr(Scale)),
+         B.getNamedAttr("operandSegmentSizes",
+                        B.getDenseI32ArrayAttr({1, 1, 1, 0, Hidden ? 1 : 0}))});
   }
   Y = N.reshape(N.transpose(Y, {0, 2, 1, 3}),
                 {N.dims(Of[0])[0], N.dims(Of[0])[1], Expr(Width)});
@@ -201,9 +231,9 @@ static void nativeAttention(NodeImport &N) {
   if (N.bad())
     return;
   for (Value X : Of)
-    if (N.rank(X) != 3 || N.has("mask")) {
-      N.unsupported("attention with a mask, or of other than [batch, length, "
-                    "features]: trace or script it with "
+    if (N.rank(X) != 3) {
+      N.unsupported("attention of other than [batch, length, features]: trace "
+                    "or script it with "
                     "torch.backends.mha.set_fastpath_enabled(False)");
       return;
     }
@@ -223,9 +253,9 @@ static void encoderLayer(NodeImport &N) {
   Value X = N.tensor("src");
   if (!X || N.bad())
     return;
-  if (N.rank(X) != 3 || N.has("mask")) {
-    N.unsupported("an encoder layer with a mask, or of other than [batch, "
-                  "length, features]: trace or script it with "
+  if (N.rank(X) != 3) {
+    N.unsupported("an encoder layer of other than [batch, length, features]: "
+                  "trace or script it with "
                   "torch.backends.mha.set_fastpath_enabled(False)");
     return;
   }
@@ -247,10 +277,8 @@ static void encoderLayer(NodeImport &N) {
 
 ArrayRef<Rule> attentionRules() {
   static const Rule Rows[] = {
-      {"_native_multi_head_attention.default", nativeAttention, InPlace::No,
-       "masks"},
-      {"_transformer_encoder_layer_fwd.default", encoderLayer, InPlace::No,
-       "masks"},
+      {"_native_multi_head_attention.default", nativeAttention},
+      {"_transformer_encoder_layer_fwd.default", encoderLayer},
       {"scaled_dot_product_attention.default", attention, InPlace::No,
        "the size of a head must be known when compiling"},
   };

@@ -171,6 +171,61 @@ static void cosineEmbedding(NodeImport &N) {
   reduced(N, N.add(Is(1, Apart), Is(-1, Near)));
 }
 
+/// e^x - y x, or x - y log(x + eps); with `full` Stirling's term of y > 1.
+static void poisson(NodeImport &N) {
+  Value X = N.tensor("input"), Y = N.tensor("target");
+  if (!X || !Y)
+    return;
+  Y = N.cast(Y, N.element(X));
+  Value Loss =
+      N.flag("log_input", true)
+          ? N.sub(N.exp(X), N.mul(Y, X))
+          : N.sub(X, N.mul(Y, N.log(N.addScalar(X, N.real("eps", 1e-8)))));
+  if (N.flag("full", false) && Y) {
+    constexpr double Pi = 3.14159265358979323846;
+    Value Stirling = N.add(N.sub(N.mul(Y, N.log(Y)), Y),
+                           N.mulScalar(N.log(N.mulScalar(Y, 2 * Pi)), 0.5));
+    Value Above = N.compare(Predicate::gt, Y, N.like(1, Y));
+    Loss = N.add(Loss, N.select(Above, Stirling, N.like(0, Y)));
+  }
+  reduced(N, Loss);
+}
+
+/// The distance of two rows, each difference with `Epsilon` added.
+static Value apart(NodeImport &N, Value A, Value C, double P, double Epsilon) {
+  Value D = N.unary<AbsOp>(N.addScalar(N.sub(A, C), Epsilon));
+  if (!D)
+    return {};
+  Ints Last = {N.rank(D) - 1};
+  if (std::isinf(P))
+    return N.reduce(ReduceKind::max, D, Last);
+  if (P == 1)
+    return N.reduce(ReduceKind::sum, D, Last);
+  if (P == 2)
+    return N.sqrt(N.reduce(ReduceKind::sum, N.mul(D, D), Last));
+  Value Sum = N.reduce(ReduceKind::sum, N.binary<PowOp>(D, N.like(P, D)), Last);
+  return N.binary<PowOp>(Sum, N.like(1 / P, Sum));
+}
+
+/// max(0, d(anchor, positive) - d(anchor, negative) + margin); with `swap` the
+/// negative's distance from the positive counts where it is less.
+static void tripletMargin(NodeImport &N) {
+  Value A = N.tensor("anchor"), Near = N.tensor("positive"),
+        Far = N.tensor("negative");
+  double P = N.real("p", 2), Epsilon = N.real("eps", 1e-6);
+  if (!A || !Near || !Far || N.bad())
+    return N.give();
+  if (N.rank(A) == 0 || P <= 0)
+    return (void)N.unsupported("a distance of scalars, or of an order that is "
+                               "not above 0");
+  Value Other = apart(N, A, Far, P, Epsilon);
+  if (N.flag("swap", false))
+    Other = N.min(Other, apart(N, Near, Far, P, Epsilon));
+  Value D = N.sub(apart(N, A, Near, P, Epsilon), Other);
+  if (D)
+    reduced(N, above0(N, N.addScalar(D, N.real("margin", 1))));
+}
+
 //===----------------------------------------------------------------------===//
 // Classes
 //===----------------------------------------------------------------------===//
@@ -257,6 +312,40 @@ static void crossEntropy(NodeImport &N) {
   reduced(N, N.neg(N.reduce(ReduceKind::sum, Products, {Classes})));
 }
 
+/// The mean over classes of max(0, margin - x[target] + x[c])^p, without the
+/// target itself.
+static void multiMargin(NodeImport &N) {
+  Value X = N.tensor("self"), Target = N.tensor("target"),
+        Weight = N.optionalTensor("weight");
+  if (!X || !Target || N.bad())
+    return N.give();
+  bool One = N.rank(X) == 1;
+  if (One) {
+    X = N.unsqueeze(X, {0});
+    Target = N.reshape(Target, {Expr(1)});
+  }
+  if (!X || !Target || N.rank(X) != 2 || N.rank(Target) != 1)
+    return (void)N.fail(Code::ImportRank, "expected scores [batch, classes]");
+  double P = N.real("p", 1);
+  Value Column = N.cast(N.unsqueeze(Target, {1}), N.i64());
+  Value Own = N.gatherElements(X, Column, 1);
+  Value Over = above0(N, N.addScalar(N.sub(X, Own), N.real("margin", 1)));
+  if (P == 2)
+    Over = N.mul(Over, Over);
+  else if (P != 1)
+    return (void)N.fail(Code::ImportAttributeValue, "p is neither 1 nor 2");
+  if (Weight)
+    Over = N.mul(Over, N.unsqueeze(N.gather(N.cast(Weight, N.element(X)),
+                                            N.cast(Target, N.i64()), 0),
+                                   {1}));
+  Value Place = N.iota({Expr(1), N.dims(X)[1]}, 1, N.i64());
+  Over = N.select(N.compare(Predicate::eq, Place, Column), N.like(0, X), Over);
+  Value Loss = N.mean(Over, {1});
+  if (One && Loss)
+    Loss = N.reshape(Loss, {});
+  reduced(N, Loss);
+}
+
 ArrayRef<Rule> lossRules() {
   static const Rule Rows[] = {
       {"binary_cross_entropy.default", crossEntropyOfTwo},
@@ -269,13 +358,16 @@ ArrayRef<Rule> lossRules() {
       {"l1_loss.default", absoluteError},
       {"margin_ranking_loss.default", marginRanking},
       {"mse_loss.default", squaredError},
+      {"multi_margin_loss.default", multiMargin},
       {"nll_loss.default", logLikelihoodLoss},
       {"nll_loss2d.default", logLikelihoodLoss},
       {"nll_loss2d_forward.default", logLikelihoodLoss},
       {"nll_loss_forward.default", logLikelihoodLoss},
       {"nll_loss_nd.default", logLikelihoodLoss},
+      {"poisson_nll_loss.default", poisson},
       {"smooth_l1_loss.default", smoothError<false>},
       {"soft_margin_loss.default", softMargin},
+      {"triplet_margin_loss.default", tripletMargin},
   };
   return Rows;
 }

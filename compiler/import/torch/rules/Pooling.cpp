@@ -80,7 +80,7 @@ static std::optional<Windows> windows(NodeImport &N, Value X, size_t Count) {
   for (size_t I = 0; I < Count; ++I) {
     std::optional<int64_t> Size =
         N.dims(X)[N.dims(X).size() - Count + I].asConstant();
-    if (S.Stride[I] == 1)
+    if (!Size && S.Stride[I] == 1)
       continue;
     if (!Size) {
       N.unsupported("ceil_mode on a size that is known only at run time");
@@ -88,7 +88,14 @@ static std::optional<Windows> windows(NodeImport &N, Value X, size_t Count) {
     }
     int64_t Reach = (S.Size[I] - 1) * S.Dilation[I] + 1;
     int64_t Room = *Size + 2 * S.Low[I] - Reach;
-    if (Room < 0)
+    if (Room < 0 && Room + S.Stride[I] > 0) {
+      // One window, of what there is: EfficientNet of transformers has one of
+      // as many pixels as features.
+      S.Size[I] = (*Size + 2 * S.Low[I] - 1) / S.Dilation[I] + 1;
+      S.Stride[I] = *Size + 2 * S.Low[I];
+      continue;
+    }
+    if (Room < 0 || S.Stride[I] == 1)
       continue;
     int64_t Number = (Room + S.Stride[I] - 1) / S.Stride[I] + 1;
     // The last one must not begin behind the input.
