@@ -102,7 +102,7 @@ BlockArgument argumentBehind(Value V) {
 /// The argument of its region that `V` is, bit for bit.
 BlockArgument argumentItself(Value V) {
   while (auto Cast = V.getDefiningOp<CastOp>()) {
-    OpFoldResult Same = Cast.fold(ArrayRef<Attribute>{});
+    OpFoldResult Same = Cast.fold(ArrayRef<Attribute>(Attribute()));
     if (!isa_and_nonnull<Value>(Same))
       return {};
     V = cast<Value>(Same);
