@@ -38,7 +38,7 @@ function(kpc_add_mlir_precompiled target header)
   target_link_libraries(${target} PUBLIC kpc_mlir)
   kpc_target_defaults(${target})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${target} PRIVATE -fPIC "SHELL:-Xclang -fno-pch-timestamp" ${KPC_MLIR_OPTIONS})
+  target_compile_options(${target} PRIVATE -fPIC "SHELL:-Xclang -fno-pch-timestamp")
   target_precompile_headers(${target} PRIVATE ${header})
 endfunction()
 
@@ -50,7 +50,8 @@ function(kpc_mlir_defaults target precompiled)
   kpc_target_defaults(${target})
   # An executable would be compiled with -fPIE, which the header's -fPIC does not match.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${target} PRIVATE -fPIC "SHELL:-Xclang -fno-pch-timestamp" ${KPC_MLIR_OPTIONS})
+  target_compile_options(${target} PRIVATE -fPIC)
+  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   target_precompile_headers(${target} REUSE_FROM ${precompiled})
 endfunction()
 
