@@ -102,7 +102,7 @@ def cases(target):
 def main():
     kpc, driver, target, folder, *names = sys.argv[1:]
     chosen = [one for one in cases(target) if not names or one.name in names]
-    return emulated.main(kpc, driver, target, folder, chosen, "attentions")
+    return emulated.main(kpc, driver, target, folder, chosen, "attentions", every=1 if names else 3)
 
 
 if __name__ == "__main__":

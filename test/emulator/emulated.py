@@ -96,9 +96,26 @@ class Emulated:
         return done.returncode == 0
 
 
-def main(kpc, driver, target, folder, cases, noun):
+def kind(case):
+    return case.shows, case.lacks, case.options, bool(case.schedule), bool(case.ranges)
+
+
+def sampled(cases, kind=kind, every=3):
+    """One of `every` cases, and the first of each kind. All of them at night, where KPC_TEST_ALL is set."""
+    if os.environ.get("KPC_TEST_ALL"):
+        return list(cases)
+    seen, chosen = set(), []
+    for number, case in enumerate(cases):
+        if number % every == 0 or kind(case) not in seen:
+            chosen.append(case)
+        seen.add(kind(case))
+    return chosen
+
+
+def main(kpc, driver, target, folder, cases, noun, every=3):
     """Exit code: 1 if one is wrong."""
     emulated = Emulated(kpc, driver, target, folder)
+    cases = sampled(cases, every=every)
     failed = sum(not emulated.is_right(case) for case in cases)
     print(f"{len(cases)} {noun}, {failed} wrong")
     return 1 if failed else 0

@@ -60,7 +60,7 @@ def cases(target):
 def main():
     kpc, driver, target, folder, *names = sys.argv[1:]
     chosen = [case for case in cases(target) if not names or case.name in names]
-    return emulated.main(kpc, driver, target, folder, chosen, "products")
+    return emulated.main(kpc, driver, target, folder, chosen, "products", every=1 if names else 3)
 
 
 if __name__ == "__main__":

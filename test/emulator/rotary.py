@@ -135,7 +135,8 @@ def main():
     kpc, driver, folder = sys.argv[1:]
     run = emulated.Emulated(kpc, driver, "sm_90a", folder)
     failed = 0
-    for layer in CASES:
+    cases = emulated.sampled(CASES, lambda layer: (layer.few, layer.one, bool(layer.schedule)))
+    for layer in cases:
         sizes, run_at = {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37}
         if layer.few:
             sizes, run_at = {"batch": "1..2:opt=1", "sequence": "1..8:opt=1"}, {"batch": 2, "sequence": 5}
@@ -150,7 +151,7 @@ def main():
         if not any(builder in line and "turned" in line.split()[0] for line in emulated.kernels(shown)):
             print(f"{layer.name}: no product turns its heads:\n{shown}")
             failed += 1
-    print(f"{len(CASES)} rotary embeddings, {failed} wrong")
+    print(f"{len(cases)} rotary embeddings, {failed} wrong")
     return 1 if failed else 0
 
 

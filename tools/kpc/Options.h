@@ -21,6 +21,11 @@
 
 namespace kpc::cli {
 
+/// Of digits alone, with a sign or without; none where 64 bits do not hold it.
+std::optional<int64_t> wholeNumber(std::string_view Text);
+/// Digits alone, but more than 64 bits hold.
+bool isTooLarge(std::string_view Text);
+
 /// An option that takes one value; `Take` may be called several times.
 CLI::Option *addText(CLI::App &App, const std::string &Names,
                      const std::string &Placeholder, const std::string &Help,
@@ -69,6 +74,8 @@ void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims);
 void addArch(CLI::App &App, std::vector<std::string> &Targets);
 Precision parsePrecision(const std::string &Option, const std::string &Word);
 std::vector<std::string> precisionWords();
+/// Types that values are stored in.
+std::vector<std::string> storedWords();
 /// `--precision-for`: REGEX=TYPE.
 std::pair<std::string, Precision> parsePrecisionFor(const std::string &Text);
 
