@@ -105,7 +105,8 @@ private:
   bool loadModel(const std::string &Path) {
     if (torchscript::isScript(Path))
       return loadScript(Path);
-    return refuseScriptOptions() &&
+    // Of a file that is not there nothing is known but that.
+    return (!llvm::sys::fs::exists(Path) || refuseScriptOptions()) &&
            (torch::isZipFile(Path) ? loadProgram(Path) : loadOnnx(Path));
   }
   bool loadText();

@@ -371,8 +371,10 @@ AttentionOp inBetterWords(AttentionOp Op) {
   if (!Scaled)
     Q = Op.getQ(), K = Op.getK(), Factor = 1;
   Value FewK = beforeRepeat(B, K, QD[1]), FewV = beforeRepeat(B, V, QD[1]);
-  bool Fewer =
-      FewK != K && typeOf(FewK).getDims()[1] == typeOf(FewV).getDims()[1];
+  // The op divides heads only where their numbers are known.
+  bool Fewer = FewK != K && QTy.getStaticDim(1) &&
+               typeOf(FewK).getStaticDim(1) &&
+               typeOf(FewK).getDims()[1] == typeOf(FewV).getDims()[1];
   if (Fewer)
     K = FewK, V = FewV;
   ScoreTerms Terms(

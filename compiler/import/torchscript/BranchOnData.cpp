@@ -91,6 +91,23 @@ static std::optional<Names> emptyTensors(const std::vector<Statement> &Block) {
   return Made;
 }
 
+/// Whether an operator of the source writes to its operand.
+static bool writesInPlace(const Node &N) {
+  llvm::StringRef Called =
+      N.Is == Node::Kind::Call && N.Items[0].Is == Node::Kind::Attribute
+          ? llvm::StringRef(N.Items[0].Text)
+          : llvm::StringRef();
+  return (Called.ends_with("_") && !Called.ends_with("__")) ||
+         llvm::any_of(N.Items, writesInPlace);
+}
+
+static bool writesInPlace(const std::vector<Statement> &Block) {
+  return llvm::any_of(Block, [](const Statement &S) {
+    return (S.Value && writesInPlace(*S.Value)) || writesInPlace(S.Body) ||
+           writesInPlace(S.Else);
+  });
+}
+
 bool Evaluator::branchOnEmpty(const Statement &S, const Datum &Condition) {
   if (Condition.Is != Kind::Unsettled || Condition.About == Datum::Asks::Else)
     return false;
@@ -98,9 +115,14 @@ bool Evaluator::branchOnEmpty(const Statement &S, const Datum &Condition) {
   std::optional<Names> Made = emptyTensors(Then ? S.Body : S.Else);
   const std::vector<Statement> &Other = Then ? S.Else : S.Body;
   Names Assigned;
-  if (!Made || Made->empty() || !collectAssigned(Other, Assigned))
+  if (!Made || Made->empty() || !collectAssigned(Other, Assigned) ||
+      writesInPlace(Other))
     return false;
-  runBlock(Other);
+  {
+    ++Sides; // what is not there without elements must not be changed
+    auto Leave = llvm::scope_exit([&] { --Sides; });
+    runBlock(Other);
+  }
   // Elements can be none only where a size is not a number.
   for (const std::string &Name : *Made)
     if (auto It = Frames.back().Locals.find(Name);
