@@ -224,7 +224,7 @@ auto TableBuilder::kernels(const Target &T) -> Vector<format::Kernel> {
     return format::CreateKernel(Builder, Symbol, Display, K.Module, K.Entry,
                                 Params, Sources, Family, Precision, K.Registers,
                                 K.SpillBytes, K.EarlyLaunch, Expected,
-                                Function);
+                                Function, K.Cooperative);
   });
 }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/KernelRecurrent.h"
 #include "codegen/nvptx/CompileKernel.h"
 #include "codegen/nvptx/TensorMapAttr.h"
 #include "dialects/kernel/Kernel.h"
@@ -36,6 +37,7 @@ static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
   }
   Into.Symbol = Kernel.getName().str();
   Into.SharedBytes = Launch.getShared();
+  Into.Cooperative = Kernel->hasAttr(kernel::CooperativeName);
   if (kernel::ScheduleAttr Schedule = kernel::scheduleOf(Kernel))
     Into.Schedule = Schedule.getText().str();
   if (auto Costs = Kernel->getParentOp()->getAttrOfType<ArrayAttr>(

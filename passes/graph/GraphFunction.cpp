@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/GraphRecurrent.h"
 #include "passes/graph/GraphFunction.h"
 
 using namespace mlir;
@@ -51,7 +52,8 @@ bool graph::takesMemory(Operation *Op) {
 
 bool graph::holdsCustom(Operation *Op) {
   auto Region = dyn_cast<RegionOp>(Op);
-  return Region && isa<CustomOp>(Region.getBody().front().front());
+  return Region &&
+         isa<CustomOp, RecurrentOp>(Region.getBody().front().front());
 }
 
 bool graph::isGraphFunction(func::FuncOp Func) {

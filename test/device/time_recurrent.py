@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What recurrent.py compiled: right on a GPU, and LSTM layers beside PyTorch's (cuDNN), fp32 without tf32.
+"""What recurrent.py compiled: right on a GPU, and LSTM layers beside PyTorch's (cuDNN), fp32 without tf32; two layers in fp16 and tf32.
 
     python3 time_recurrent.py FOLDER --runtime libkpc_runtime.so
 
@@ -19,7 +19,7 @@ import torch
 
 from kpc_session import Session
 
-MOST_ERROR = 5e-5  # RMS, of the reference's
+MOST_ERROR = {"fp32": 5e-5, "tf32": 2e-3, "fp16": 5e-3}  # RMS, of the reference's
 
 
 def tensors(arrays, prefix):
@@ -27,12 +27,12 @@ def tensors(arrays, prefix):
             for name in arrays.files if name.startswith(prefix)}
 
 
-def wrong(outputs, references):
+def wrong(outputs, references, most):
     for name, reference in references.items():
         if reference.numel():
             scale = reference.double().square().mean().sqrt().clamp(min=1e-3)
             error = (outputs[name].double() - reference.double()).square().mean().sqrt() / scale
-            if not error <= MOST_ERROR:
+            if not error <= most:
                 return f"{name} has an RMS error of {error:.1e}"
     return ""
 
@@ -47,6 +47,28 @@ def peer(weights):
     layer.load_state_dict({"weight_ih_l0": gates(weights["w"][0]), "weight_hh_l0": gates(weights["r"][0]),
                            "bias_ih_l0": gates(weights["b"][0][:4 * hidden]), "bias_hh_l0": gates(weights["b"][0][4 * hidden:])})
     return layer
+
+
+def deep_peer(weights, kind):
+    """PyTorch's two layers, bidirectional, in the case's precision."""
+    gates = 4 if "lstm" in kind else 3
+
+    def order(array):
+        parts = np.split(array, gates)
+        # ONNX: input, output, forget, cell; update, reset, new. PyTorch: input, forget, cell, output; reset, update, new.
+        return torch.from_numpy(np.concatenate([parts[i] for i in ((0, 2, 3, 1) if gates == 4 else (1, 0, 2))])).cuda()
+    hidden = weights["r0"].shape[2]
+    layer = (torch.nn.LSTM if gates == 4 else torch.nn.GRU)(hidden, hidden, num_layers=2, bidirectional=True).cuda()
+    values = {}
+    for number in range(2):
+        for way, suffix in enumerate(("", "_reverse")):
+            half = gates * hidden
+            values |= {f"weight_ih_l{number}{suffix}": order(weights[f"w{number}"][way]), f"weight_hh_l{number}{suffix}": order(weights[f"r{number}"][way]),
+                       f"bias_ih_l{number}{suffix}": order(weights[f"b{number}"][way][:half]),
+                       f"bias_hh_l{number}{suffix}": order(weights[f"b{number}"][way][half:])}
+    layer.load_state_dict(values)
+    layer.flatten_parameters()
+    return layer.half() if kind.endswith("fp16") else layer
 
 
 def microseconds(call):
@@ -75,12 +97,17 @@ def main():
                 outputs = {name: torch.zeros_like(reference) for name, reference in references.items()}
                 session.run(inputs, outputs)
                 torch.cuda.synchronize()
-                if problem := wrong(outputs, references):
+                precision = artifact.stem.split(".")[1] if "." in artifact.stem else "fp32"
+                if problem := wrong(outputs, references, MOST_ERROR[precision]):
                     failed += 1
                     print(f"WRONG: {artifact.stem}: {problem}")
-        if artifact.stem.startswith("lstm_b"):
-            layer = peer(np.load(options.folder / f"{artifact.stem}.weights.npz"))
-            times = [(microseconds(lambda: session.run(inputs, outputs)), microseconds(lambda: layer(inputs["x"])))
+        if artifact.stem.startswith(("lstm_b", "deep_")):
+            is_deep = artifact.stem.startswith("deep_")
+            weights = np.load(options.folder / f"{artifact.stem}.weights.npz")
+            layer = deep_peer(weights, artifact.stem) if is_deep else peer(weights)
+            torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = is_deep
+            given = inputs["x"].half() if artifact.stem.endswith("fp16") else inputs["x"]
+            times = [(microseconds(lambda: session.run(inputs, outputs)), microseconds(lambda: layer(given)))
                      for _ in range(25)][5:]
             own, other = (statistics.median(side) for side in zip(*times))
             print(f"{artifact.stem}: kpc {own:.0f} us, PyTorch {other:.0f} us, ratio {other / own:.2f}")

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/linalg/KernelWriter.h"
+#include "passes/graph/linalg/LowerRecurrent.h"
 #include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -84,6 +85,8 @@ LogicalResult KernelWriter::write() {
   Block &Body = Region.getBody().front();
   if (auto Custom = dyn_cast<CustomOp>(Body.front()))
     return writeCustom(Custom);
+  if (auto Recurrent = dyn_cast<RecurrentOp>(Body.front()))
+    return lowerRecurrent(Recurrent, *this);
   HasConv = !Body.getOps<ConvOp>().empty();
   size_t Inputs = Region.getInputs().size();
   for (auto [I, Argument] : llvm::enumerate(Body.getArguments()))
