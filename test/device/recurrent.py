@@ -16,12 +16,11 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "models"))
 import control_flow as models  # noqa: E402
+import recurrent_layers  # noqa: E402
 
 np, onnx, onnxruntime = models.np, models.onnx, models.onnxruntime
 # Batch, hidden size (and that of the inputs), steps.
 LSTMS = [(1, 512, 256), (8, 512, 256), (16, 128, 256)]
-# Two layers, bidirectional: operator, batch, steps, hidden size (and that of the inputs).
-DEEP = [(op, *sizes) for op in ("LSTM", "GRU") for sizes in ((1, 100, 512), (16, 128, 512), (64, 256, 1024))]
 
 
 def lstm(batch, hidden, steps):
@@ -36,21 +35,17 @@ def lstm(batch, hidden, steps):
 
 def deep(op, batch, steps, hidden):
     """As PyTorch's exporter writes two layers: the outputs of both directions side by side are the next one's inputs."""
-    gates = {"LSTM": 4, "GRU": 3}[op]
-
-    def uniform(*dims):
-        return (models.RANDOM.uniform(-1, 1, dims) / hidden ** 0.5).astype(np.float32)
-    nodes, weights, given, inputs = [], [models.constant("together", np.array([0, 0, -1]))], "x", hidden
+    nodes, given = [], "x"
+    weights = [models.constant("together", np.array([0, 0, -1]))]
+    weights += [models.constant(name, values) for name, values in recurrent_layers.weights(op, hidden).items()]
     extra = {"linear_before_reset": 1} if op == "GRU" else {}
     for layer in range(2):
-        weights += [models.constant(f"w{layer}", uniform(2, gates * hidden, inputs)), models.constant(f"r{layer}", uniform(2, gates * hidden, hidden)),
-                    models.constant(f"b{layer}", uniform(2, 2 * gates * hidden))]
         nodes += [models.node(op, [given, f"w{layer}", f"r{layer}", f"b{layer}"], [f"all{layer}"], hidden_size=hidden, direction="bidirectional", **extra),
                   models.node("Transpose", [f"all{layer}"], [f"turned{layer}"], perm=[0, 2, 1, 3]),
                   models.node("Reshape", [f"turned{layer}", "together"], [f"y{layer}"])]
-        given, inputs = f"y{layer}", 2 * hidden
+        given = f"y{layer}"
     made = models.model(nodes, [models.value("x", [steps, batch, hidden])], [models.value("y1", None)], weights)
-    return made, [{"x": models.normal(steps, batch, hidden)}]
+    return made, []
 
 
 def main():
@@ -63,19 +58,24 @@ def main():
     options.folder.mkdir(parents=True, exist_ok=True)
     cases = dict(models.CASES)
     cases |= {f"lstm_b{b}_h{h}_s{s}": lambda b=b, h=h, s=s: lstm(b, h, s) for b, h, s in LSTMS}
-    cases |= {f"deep_{op.lower()}_b{b}_s{s}_h{h}.{precision}": lambda op=op, b=b, s=s, h=h: deep(op, b, s, h)
-              for op, b, s, h in DEEP for precision in ("fp16", "tf32")}
+    cases |= {recurrent_layers.name(*one, precision): lambda one=one: deep(*one)
+              for one in recurrent_layers.DEEP for precision in recurrent_layers.PRECISIONS}
     for name, make in cases.items():
         if options.only not in name:
             continue
         made, feeds = make()
         precision = name.split(".")[1] if "." in name else "fp32"
+        ports = ["--io-precision", "fp16"] if precision == "fp16" else []
         source = options.folder / f"{name}.onnx"
         onnx.save(made, source)
         free = any(dim.dim_param for given in made.graph.input for dim in given.type.tensor_type.shape.dim)
         dims = ["--dim", "steps=0..1024:opt=32"] if free else []
-        subprocess.run([options.kpc, "compile", source, "--arch", options.arch, "--precision", precision, *dims, "-o", options.folder / f"{name}.kpc",
+        subprocess.run([options.kpc, "compile", source, "--arch", options.arch, "--precision", precision, *ports, *dims, "-o", options.folder / f"{name}.kpc",
                         "--no-cache", "--quiet"], check=True)
+        if name.startswith("deep_"):
+            source.unlink()  # time_recurrent.py makes the rest
+            print(name)
+            continue
         session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
         for i, feed in enumerate(feeds):
             outputs = dict(zip((o.name for o in session.get_outputs()), session.run(None, feed)))
