@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/kernel/KernelRecurrent.h"
 #include "codegen/nvptx/CompileKernel.h"
 #include "codegen/nvptx/TensorMapAttr.h"
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/kernels/gpu/GpuBuilder.h"

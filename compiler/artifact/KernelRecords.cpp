@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/kernel/KernelRecurrent.h"
 #include "compiler/artifact/KernelRecords.h"
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <set>

@@ -66,8 +66,9 @@ static std::string problemOf(const Kernel &K, const LaunchShape &Shape,
     return "more shared memory than a multiprocessor has";
   uint64_t All = uint64_t{Shape.Grid[0]} * Shape.Grid[1] * Shape.Grid[2];
   if (Shape.Cooperative && All > mostTogether(K, Shape))
-    return "a cooperative grid of " + std::to_string(All) + " blocks, of which " +
-           std::to_string(mostTogether(K, Shape)) + " fit on the device";
+    return "a cooperative grid of " + std::to_string(All) +
+           " blocks, of which " + std::to_string(mostTogether(K, Shape)) +
+           " fit on the device";
   if (ParameterBytes != K.ParameterBytes)
     return "the parameters have " + std::to_string(ParameterBytes) +
            " bytes, not " + std::to_string(K.ParameterBytes);

@@ -16,8 +16,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "dialects/kernel/KernelRecurrent.h"
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -339,9 +339,9 @@ void PlanBuilder::clearCounters(Value Counters) {
   SmallVector<int64_t> Sizes;
   for (const Expr &Dim : Ty.getDims())
     Sizes.push_back(*Dim.asConstant());
-  auto Zeros = DenseElementsAttr::get(
-      RankedTensorType::get(Sizes, Ty.getElementType()),
-      B.getZeroAttr(Ty.getElementType()));
+  auto Zeros =
+      DenseElementsAttr::get(RankedTensorType::get(Sizes, Ty.getElementType()),
+                             B.getZeroAttr(Ty.getElementType()));
   Value From =
       plan::ConstantOp::create(B, Counters.getLoc(), Ty, Zeros).getBuffer();
   plan::CopyOp::create(B, Counters.getLoc(), From, Counters);

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/GraphRecurrent.h"
 #include "passes/graph/RegionFacts.h"
+#include "dialects/graph/GraphRecurrent.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/GraphRecurrent.h"
 #include "passes/graph/RegionTitle.h"
+#include "dialects/graph/GraphRecurrent.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -476,7 +476,8 @@ RegionTitle graph::titleOf(RegionOp Region) {
     llvm::erase_if(Name, [](char C) { return C == '{' || C == '}'; });
     return {"custom", Name, Custom};
   }
-  if (auto Recurrent = dyn_cast<RecurrentOp>(Region.getBody().front().front())) {
+  if (auto Recurrent =
+          dyn_cast<RecurrentOp>(Region.getBody().front().front())) {
     ArrayRef<Expr> Y = dimsOf(Recurrent.getResult(0));
     std::string Kind = stringifyCellKind(Recurrent.getKind()).upper();
     return {"recurrent",

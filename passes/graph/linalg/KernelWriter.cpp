@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/linalg/KernelWriter.h"
-#include "passes/graph/linalg/LowerRecurrent.h"
 #include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/linalg/LowerRecurrent.h"
 
 using namespace mlir;
 using namespace kpc;

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/kernel/KernelRecurrent.h"
 #include "passes/kernels/form/FusedKernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 
 #include "dialects/kernel/Kernel.h"
 

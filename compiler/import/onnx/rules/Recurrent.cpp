@@ -11,9 +11,9 @@
 /// of all steps is one matrix product; each step adds the state's part.
 ///
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/GraphRecurrent.h"
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "dialects/graph/GraphRecurrent.h"
 
 using namespace kpc::graph;
 using mlir::Block;
@@ -406,10 +406,10 @@ static Given runAsOne(NodeImport &N, const Layer &L, const Begun &Start,
       L.R, Bias, Start.Lengths, State, Cell, Reversed);
   Block *Inside = new Block;
   Op.getBody().push_back(Inside);
-  Inside->getOperations().splice(
-      Inside->end(), Here->getOperations(),
-      Before ? std::next(Before->getIterator()) : Here->begin(),
-      Op->getIterator());
+  Inside->getOperations().splice(Inside->end(), Here->getOperations(),
+                                 Before ? std::next(Before->getIterator())
+                                        : Here->begin(),
+                                 Op->getIterator());
   OpBuilder AtEnd = OpBuilder::atBlockEnd(Inside);
   RecurrentYieldOp::create(AtEnd, N.loc(), Results);
   return {Op.getResult(0), Op.getResult(1),
