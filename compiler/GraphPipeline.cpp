@@ -10,6 +10,7 @@
 #include "compiler/Compiler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/graph/ChooseRecurrent.h"
 #include "passes/schedule/MmaSyncSchedule.h"
 
 using namespace kpc;
@@ -277,6 +278,15 @@ static void addLegalisation(OpPassManager &Passes,
                             const CompileOptions &Options,
                             const target::TargetClass &For,
                             const PlanTools &Tools) {
+  graph::ChooseRecurrentOptions Recurrent;
+  if (For.isGpu())
+    for (const target::Target *T : For.Targets)
+      Recurrent.Targets.emplace_back(T->Name);
+  if (isNarrow(Options))
+    Recurrent.Narrow = typeName(Options.Compute);
+  Recurrent.Tf32 = roundsToTf32(Options, For);
+  Recurrent.Keep = keptNodes(Options);
+  Passes.addPass(graph::createChooseRecurrent(Recurrent));
   graph::DecomposeAttentionOptions Attention;
   if (For.isGpu())
     for (const target::Target *T : For.Targets)

@@ -9,6 +9,7 @@
 #include "passes/RegisterPasses.h"
 #include "codegen/nvptx/Nvptx.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/graph/ChooseRecurrent.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
 #include "passes/kernels/host/HostBuilder.h"
@@ -19,6 +20,7 @@ void kpc::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   graph::registerGraphPasses();
+  graph::registerRecurrentPasses();
   kernels::registerHostBuildPass();
   kernels::registerGpuBuildPass();
   tile::registerTilePasses();

@@ -223,8 +223,8 @@ auto TableBuilder::kernels(const Target &T) -> Vector<format::Kernel> {
       Function = hostFunction(*K.Function);
     return format::CreateKernel(Builder, Symbol, Display, K.Module, K.Entry,
                                 Params, Sources, Family, Precision, K.Registers,
-                                K.SpillBytes, K.EarlyLaunch, Expected,
-                                Function);
+                                K.SpillBytes, K.EarlyLaunch, Expected, Function,
+                                K.Cooperative);
   });
 }
 

@@ -52,6 +52,10 @@ static MaybeError checkLength(const Weight &W) {
 
 /// The least minor version whose readers understand the contents.
 static uint16_t leastReader(const Contents &What) {
+  for (const Target &T : What.Targets)
+    for (const Kernel &K : T.Kernels)
+      if (K.Cooperative)
+        return format::CooperativeMinor;
   if (!What.Libraries.empty())
     return format::LibrariesMinor;
   for (const Target &T : What.Targets)

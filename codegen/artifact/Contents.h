@@ -161,6 +161,8 @@ struct Kernel {
   /// Device: may be launched before the kernels that it depends on have ended,
   /// for it waits for them itself.
   bool EarlyLaunch = false;
+  /// Device: its blocks wait for each other, so that all must run at once.
+  bool Cooperative = false;
   /// Host: in place of `Module` and `Entry`.
   std::optional<HostFunction> Function = std::nullopt;
 };

@@ -9,6 +9,7 @@
 #include "codegen/nvptx/CompileKernel.h"
 #include "codegen/nvptx/TensorMapAttr.h"
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
@@ -36,6 +37,7 @@ static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
   }
   Into.Symbol = Kernel.getName().str();
   Into.SharedBytes = Launch.getShared();
+  Into.Cooperative = Kernel->hasAttr(kernel::CooperativeName);
   if (kernel::ScheduleAttr Schedule = kernel::scheduleOf(Kernel))
     Into.Schedule = Schedule.getText().str();
   if (auto Costs = Kernel->getParentOp()->getAttrOfType<ArrayAttr>(

@@ -8,6 +8,7 @@
 
 #include "compiler/artifact/KernelRecords.h"
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <set>
@@ -68,7 +69,9 @@ bool kpc::roundsToTf32(func::FuncOp Kernel, const CompiledKernel &Compiled) {
       .walk([](Operation *Op) {
         auto Gemm = dyn_cast<kernel::GemmOp>(Op);
         auto Conv = dyn_cast<kernel::ConvOp>(Op);
-        bool Allows = (Gemm && Gemm.getTf32()) || (Conv && Conv.getTf32());
+        auto Recurrent = dyn_cast<kernel::RecurrentOp>(Op);
+        bool Allows = (Gemm && Gemm.getTf32()) || (Conv && Conv.getTf32()) ||
+                      (Recurrent && Recurrent.getTf32());
         return Allows ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();

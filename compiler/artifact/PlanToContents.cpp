@@ -229,6 +229,7 @@ void TargetBuilder::addGpuKernel(StringRef Symbol, StringRef Of,
   K.Module = T.Modules.size();
   // A custom kernel does not wait for what it depends on.
   K.EarlyLaunch = Compiled.Target->launchesEarly() && Kernel.Function.empty();
+  K.Cooperative = Kernel.Cooperative;
   artifact::Module M;
   M.Image.assign(Kernel.Code.begin(), Kernel.Code.end());
   if (!Strip || M.Image.empty())

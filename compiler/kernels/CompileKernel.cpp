@@ -106,6 +106,7 @@ static Expected<CompiledKernel> compileOneForGpu(const KernelJob &Job,
   Kernel.Schedule = Built->Schedule;
   Kernel.ScheduleCosts = std::move(Built->ScheduleCosts);
   Kernel.Grid = Built->Grid;
+  Kernel.Cooperative = Built->Cooperative;
   for (unsigned I = 0; I < 3; ++I)
     Kernel.Block[I] = Built->Block[I];
   Kernel.Shared = std::to_string(Built->SharedBytes);

@@ -160,6 +160,7 @@ std::string CompiledKernel::encode() const {
   Wire.work = Work;
   Wire.grain = Grain;
   Wire.grid.assign(Grid.begin(), Grid.end());
+  Wire.cooperative = Cooperative;
   Wire.block.assign(Block.begin(), Block.end());
   Wire.shared = Shared;
   Wire.registers = Registers;
@@ -188,6 +189,7 @@ std::optional<CompiledKernel> CompiledKernel::decode(std::string_view Bytes) {
   K.Work = std::move(Wire->work);
   K.Grain = Wire->grain;
   std::move(Wire->grid.begin(), Wire->grid.end(), K.Grid.begin());
+  K.Cooperative = Wire->cooperative;
   std::copy(Wire->block.begin(), Wire->block.end(), K.Block.begin());
   K.Shared = std::move(Wire->shared);
   K.Registers = Wire->registers;

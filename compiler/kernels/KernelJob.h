@@ -93,6 +93,7 @@ struct CompiledKernel {
   std::array<std::string, 3> Grid = {"1", "1", "1"};
   std::array<int64_t, 3> Block = {1, 1, 1};
   std::string Shared = "0"; ///< bytes of dynamic shared memory
+  bool Cooperative = false; ///< GPU: its blocks wait for each other
   int64_t Registers = -1, SpillBytes = -1;
   int64_t LeastDriver = 0; ///< CUDA driver version that loads the code
   /// GPU: parameters after the kernel's arguments.

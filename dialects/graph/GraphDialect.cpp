@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/GraphRecurrent.h"
 #include "dialects/graph/InputValues.h"
 #include "dialects/graph/Models.h"
 #include "dialects/graph/Requirements.h"
@@ -27,6 +28,10 @@ void GraphDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/graph/Graph.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/graph/GraphRecurrent.cpp.inc"
       >();
 }
 

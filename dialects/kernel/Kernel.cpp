@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -21,12 +22,18 @@ using namespace kpc::kernel;
 
 #define GET_OP_CLASSES
 #include "dialects/kernel/Kernel.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/kernel/KernelRecurrent.cpp.inc"
 
 void KernelDialect::initialize() {
   registerAttributes();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/kernel/Kernel.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/kernel/KernelRecurrent.cpp.inc"
       >();
 }
 

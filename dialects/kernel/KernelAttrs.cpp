@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -298,6 +299,8 @@ static bool hasItsType(StringRef Name, Attribute Value) {
     return isa<TilesAttr>(Value);
   if (Name == KernelDialect::BlockScalesAttrHelper::getNameStr())
     return isa<StringAttr>(Value);
+  if (Name == CooperativeName)
+    return isa<UnitAttr>(Value);
   auto List = dyn_cast<ArrayAttr>(Value);
   if (Name == KernelDialect::ScheduleCostsAttrHelper::getNameStr())
     return List && llvm::all_of(List, llvm::IsaPred<StringAttr>);

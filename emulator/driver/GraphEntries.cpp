@@ -121,6 +121,16 @@ KPC_EXPORT Result cuGraphAddKernelNode(void **Out, void *G, void *const *After,
   return Code ? Code : add(Out, G, After, Count, std::move(L));
 }
 KPC_CATCH
+KPC_EXPORT Result cuGraphKernelNodeSetAttribute(void *N, int Which,
+                                                const int *Value) try {
+  constexpr int Cooperative = 2; // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+  auto *L = std::get_if<Launch>(&static_cast<Node *>(N)->What);
+  if (!L || Which != Cooperative || !Value)
+    return InvalidValue;
+  L->Shape.Cooperative = *Value != 0;
+  return Success;
+}
+KPC_CATCH
 KPC_EXPORT Result cuGraphAddMemcpyNode(void **Out, void *G, void *const *After,
                                        size_t Count, const Copy3D *P,
                                        void *) try {
@@ -215,6 +225,9 @@ static Result change(void *E, void *N, const P &Params) {
     Code = Device::get().prepare(Fresh, Params);
   else
     Code = read(Fresh, Params);
+  if constexpr (std::is_same_v<T, Launch>)
+    Fresh.Shape.Cooperative =
+        std::get<Launch>(It->second.What).Shape.Cooperative;
   if (Code == Success)
     It->second.What = std::move(Fresh);
   return Code;

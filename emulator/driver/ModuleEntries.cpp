@@ -147,17 +147,41 @@ KPC_EXPORT Result cuFuncGetAttribute(int *Out, int Which, void *Handle) try {
 }
 KPC_CATCH
 
+static Result launchKernel(const KernelNodeParams &P, bool Cooperative) {
+  KPC_RETURN_FAULT();
+  driver::Launch L;
+  if (Result Code = Device::get().prepare(L, P))
+    return Code;
+  L.Shape.Cooperative = Cooperative;
+  return Device::get().run(L);
+}
+
 KPC_EXPORT Result cuLaunchKernel(void *Function, unsigned GridX, unsigned GridY,
                                  unsigned GridZ, unsigned BlockX,
                                  unsigned BlockY, unsigned BlockZ,
                                  unsigned Shared, void *, void **Params,
                                  void **Extra) try {
-  KPC_RETURN_FAULT();
-  driver::Launch L;
-  KernelNodeParams P{
-      Function, {GridX, GridY, GridZ}, {BlockX, BlockY, BlockZ}, Shared, Params,
-      Extra};
-  Result Code = Device::get().prepare(L, P);
-  return Code ? Code : Device::get().run(L);
+  return launchKernel({Function,
+                       {GridX, GridY, GridZ},
+                       {BlockX, BlockY, BlockZ},
+                       Shared,
+                       Params,
+                       Extra},
+                      /*Cooperative=*/false);
+}
+KPC_CATCH
+
+KPC_EXPORT Result cuLaunchCooperativeKernel(void *Function, unsigned GridX,
+                                            unsigned GridY, unsigned GridZ,
+                                            unsigned BlockX, unsigned BlockY,
+                                            unsigned BlockZ, unsigned Shared,
+                                            void *, void **Params) try {
+  return launchKernel({Function,
+                       {GridX, GridY, GridZ},
+                       {BlockX, BlockY, BlockZ},
+                       Shared,
+                       Params,
+                       nullptr},
+                      /*Cooperative=*/true);
 }
 KPC_CATCH

@@ -72,30 +72,54 @@ bool Cluster::isOver() const {
                      [](const auto &B) { return B->isOver(); });
 }
 
+uint64_t Cluster::steps() const {
+  uint64_t All = 0;
+  for (const auto &B : Blocks)
+    All += B->steps();
+  return All;
+}
+
 void Cluster::run(uint64_t Number) {
-  uint64_t Before = 0, After = 0;
-  for (auto &B : Blocks)
-    Before += B->steps();
-  start(Number);
-  while (!Launch.Stop && !isOver()) {
-    bool Ran = false;
-    for (auto &B : Blocks)
-      Ran |= B->turn(Choose);
-    if (Launch.isLate())
-      return reportLate();
-    if (!Ran && Queue.empty()) // nobody can go on, nor has anything to end
-      return reportStuck();
-    if (!Queue.empty() && (!Ran || Choose.below(Lateness) == 0))
-      Queue.advanceOne(Choose);
+  begin(Number);
+  while (takeTurn()) {
   }
-  if (!Launch.Stop && Launch.Strict)
+}
+
+void Cluster::begin(uint64_t Number) {
+  StepsBefore = steps();
+  start(Number);
+}
+
+bool Cluster::takeTurn() {
+  if (Launch.Stop)
+    return false;
+  if (isOver()) {
+    end();
+    return false;
+  }
+  bool Ran = false;
+  for (auto &B : Blocks)
+    Ran |= B->turn(Choose);
+  if (Launch.isLate()) {
+    reportLate();
+    return false;
+  }
+  if (!Ran && Queue.empty()) { // nobody can go on, nor has anything to end
+    reportStuck();
+    return false;
+  }
+  if (!Queue.empty() && (!Ran || Choose.below(Lateness) == 0))
+    Queue.advanceOne(Choose);
+  return true;
+}
+
+void Cluster::end() {
+  if (Launch.Strict)
     checkEnd();
   if (Launch.Stop)
     return;
   Queue.finishAll();
-  for (auto &B : Blocks)
-    After += B->steps();
-  Launch.Steps += After - Before;
+  Launch.Steps += steps() - StepsBefore;
   ++Launch.Ended;
 }
 

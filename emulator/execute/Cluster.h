@@ -28,6 +28,10 @@ public:
   explicit Cluster(LaunchState &Launch);
   /// Runs the cluster of this number to its end, or to a finding.
   void run(uint64_t Number);
+  /// The same in parts, for clusters that wait for each other: begins, lets
+  /// each block have a turn (false: it has ended, or there was a finding).
+  void begin(uint64_t Number);
+  bool takeTurn();
 
   const Agents &agents() const { return TheAgents; }
   unsigned size() const { return static_cast<unsigned>(Blocks.size()); }
@@ -52,6 +56,8 @@ public:
 
 private:
   void start(uint64_t Number);
+  void end();
+  uint64_t steps() const;
   void firstBlockOf(uint64_t Number, uint32_t (&First)[3]) const;
   bool isOver() const;
   void settle();
@@ -69,6 +75,7 @@ private:
   AsyncQueue Queue;
   Choices Choose;
   uint32_t Number = 0; ///< in the grid
+  uint64_t StepsBefore = 0;
   /// Of each agent: its clock, and the instruction that last set it.
   std::vector<uint32_t> AgentClocks, AgentStatements;
   // The barrier of the cluster.

@@ -12,6 +12,7 @@
 #include "emulator/program/Windows.h"
 
 #include <algorithm>
+#include <random>
 #include <system_error>
 #include <thread>
 
@@ -22,6 +23,16 @@ static constexpr uint64_t MaxBlockThreads = 1024;
 static constexpr uint64_t MaxCluster = 16;
 static constexpr uint64_t MaxGrid[3] = {0x7FFFFFFF, 65535, 65535};
 static constexpr uint64_t MaxBlock[3] = {1024, 1024, 64};
+
+/// Multiprocessors of the emulated device, and the grid that fits on them: who
+/// waits for a block that has no room waits for ever.
+static constexpr uint64_t Multiprocessors = 132;
+static uint64_t mostTogether(const Kernel &K, const LaunchShape &Shape) {
+  uint64_t Threads = uint64_t{Shape.Block[0]} * Shape.Block[1] * Shape.Block[2];
+  uint64_t Bytes = K.SharedBytes + Shape.DynamicShared + 1024;
+  return Multiprocessors *
+         std::min<uint64_t>(2048 / Threads, 228 * 1024 / Bytes);
+}
 
 /// What the driver refuses; empty: nothing.
 static std::string problemOf(const Kernel &K, const LaunchShape &Shape,
@@ -53,10 +64,30 @@ static std::string problemOf(const Kernel &K, const LaunchShape &Shape,
   if (Shape.DynamicShared > MaxSharedBytes ||
       K.SharedBytes + Shape.DynamicShared > MaxSharedBytes)
     return "more shared memory than a multiprocessor has";
+  uint64_t All = uint64_t{Shape.Grid[0]} * Shape.Grid[1] * Shape.Grid[2];
+  if (Shape.Cooperative && All > mostTogether(K, Shape))
+    return "a cooperative grid of " + std::to_string(All) +
+           " blocks, of which " + std::to_string(mostTogether(K, Shape)) +
+           " fit on the device";
   if (ParameterBytes != K.ParameterBytes)
     return "the parameters have " + std::to_string(ParameterBytes) +
            " bytes, not " + std::to_string(K.ParameterBytes);
   return {};
+}
+
+/// Blocks that wait for each other take turns on one host thread, in an order
+/// that the seed decides anew in each round.
+static void runTogether(LaunchState &State, uint64_t Count) {
+  std::vector<std::unique_ptr<Cluster>> Running;
+  for (uint64_t Number = 0; Number < Count; ++Number) {
+    Running.push_back(std::make_unique<Cluster>(State));
+    Running.back()->begin(Number);
+  }
+  std::mt19937 Random(static_cast<unsigned>(State.Seed));
+  while (!Running.empty() && !State.Stop) {
+    std::shuffle(Running.begin(), Running.end(), Random);
+    std::erase_if(Running, [](const auto &One) { return !One->takeTurn(); });
+  }
 }
 
 LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
@@ -90,6 +121,8 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   // Nothing that is thrown leaves a thread.
   auto Work = [&] {
     try {
+      if (Shape.Cooperative)
+        return runTogether(State, Count);
       Cluster Blocks(State);
       for (uint64_t Number = State.Begun++; Number < Count && !State.Stop;
            Number = State.Begun++)
@@ -102,7 +135,9 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
     }
   };
   auto Threads = static_cast<unsigned>(
-      std::min<uint64_t>(std::max(1u, Options.Threads), Count));
+      Shape.Cooperative
+          ? 1
+          : std::min<uint64_t>(std::max(1u, Options.Threads), Count));
   std::vector<std::thread> Others;
   try {
     for (unsigned T = 1; T < Threads; ++T)

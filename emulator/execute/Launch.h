@@ -26,6 +26,8 @@ struct LaunchShape {
   uint32_t Grid[3] = {1, 1, 1};
   uint32_t Block[3] = {1, 1, 1};
   uint64_t DynamicShared = 0;
+  /// Blocks may wait for each other: one host thread runs all of them in turn.
+  bool Cooperative = false;
 };
 
 struct LaunchOptions {

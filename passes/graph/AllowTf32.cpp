@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -59,6 +60,10 @@ void AllowTf32Pass::runOnOperation() {
         Gemm.setTf32(Gemm.getAccumulatorType().isF32());
       if (auto Conv = dyn_cast<kernel::ConvOp>(Op))
         Conv.setTf32(Conv.getAccumulatorType().isF32());
+      if (auto Recurrent = dyn_cast<kernel::RecurrentOp>(Op))
+        Recurrent.setTf32(cast<MemRefType>(Recurrent.getR().getType())
+                              .getElementType()
+                              .isF32());
       if (auto Attention = dyn_cast<kernel::AttentionOp>(Op))
         Attention.setTf32(true);
     });

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/GraphFunction.h"
+#include "dialects/graph/GraphRecurrent.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -51,7 +52,7 @@ bool graph::takesMemory(Operation *Op) {
 
 bool graph::holdsCustom(Operation *Op) {
   auto Region = dyn_cast<RegionOp>(Op);
-  return Region && isa<CustomOp>(Region.getBody().front().front());
+  return Region && isa<CustomOp, RecurrentOp>(Region.getBody().front().front());
 }
 
 bool graph::isGraphFunction(func::FuncOp Func) {

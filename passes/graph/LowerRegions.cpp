@@ -32,6 +32,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/GraphRecurrent.h"
 #include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -102,6 +103,7 @@ private:
   ArrayAttr recipeOf(WeightOp Weight);
   FailureOr<std::pair<func::FuncOp, DimsAttr>> kernelFor(RegionOp Region);
   std::string unusedSymbol(const std::string &Wanted);
+  void clearCounters(Value Counters);
   void describe(plan::LaunchOp Launch, RegionOp Region);
 
   func::FuncOp Main;
@@ -331,6 +333,20 @@ void PlanBuilder::describe(plan::LaunchOp Launch, RegionOp Region) {
     Launch.setScope(Scope);
 }
 
+/// Blocks that wait for each other count from zero in each run.
+void PlanBuilder::clearCounters(Value Counters) {
+  SymbolicTensorType Ty = typeOf(Counters);
+  SmallVector<int64_t> Sizes;
+  for (const Expr &Dim : Ty.getDims())
+    Sizes.push_back(*Dim.asConstant());
+  auto Zeros =
+      DenseElementsAttr::get(RankedTensorType::get(Sizes, Ty.getElementType()),
+                             B.getZeroAttr(Ty.getElementType()));
+  Value From =
+      plan::ConstantOp::create(B, Counters.getLoc(), Ty, Zeros).getBuffer();
+  plan::CopyOp::create(B, Counters.getLoc(), From, Counters);
+}
+
 LogicalResult PlanBuilder::lower(RegionOp Region) {
   auto Kernel = kernelFor(Region);
   if (failed(Kernel))
@@ -340,6 +356,8 @@ LogicalResult PlanBuilder::lower(RegionOp Region) {
     Reads.push_back(Buffers.lookup(Input));
   for (Value Output : Region.getOutputs())
     Writes.push_back(bufferFor(Output, Region.getName()));
+  if (isa<RecurrentOp>(Region.getBody().front().front()))
+    clearCounters(Writes.back());
   auto Launch =
       plan::LaunchOp::create(B, Region.getLoc(), Kernel->first.getSymName(),
                              Reads, Writes, Kernel->second,

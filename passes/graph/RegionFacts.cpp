@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/RegionFacts.h"
+#include "dialects/graph/GraphRecurrent.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -55,6 +56,9 @@ static Expr convDepth(ConvOp Conv) {
 
 /// Products of integers count as those of floats do: they are what takes time.
 static Expr flopsOf(Operation &Op) {
+  if (auto Recurrent = dyn_cast<RecurrentOp>(Op))
+    return Expr(2) * elementsOf(Recurrent.getResult(0)) *
+           typeOf(Recurrent.getR()).getDims()[1];
   if (Op.getNumResults() == 0 ||
       (!isa<MatmulOp, ConvOp>(Op) &&
        !graph::isFloat(typeOf(Op.getResult(0)).getElementType())))

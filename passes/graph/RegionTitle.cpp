@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/RegionTitle.h"
+#include "dialects/graph/GraphRecurrent.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -474,6 +475,16 @@ RegionTitle graph::titleOf(RegionOp Region) {
     std::string Name = Custom.getOperatorName().str();
     llvm::erase_if(Name, [](char C) { return C == '{' || C == '}'; });
     return {"custom", Name, Custom};
+  }
+  if (auto Recurrent =
+          dyn_cast<RecurrentOp>(Region.getBody().front().front())) {
+    ArrayRef<Expr> Y = dimsOf(Recurrent.getResult(0));
+    std::string Kind = stringifyCellKind(Recurrent.getKind()).upper();
+    return {"recurrent",
+            Kind + " of " + sizeText(Y[0]) + " steps, " +
+                timesText({Y[1], Y[3]}) +
+                (Recurrent.getDirections() > 1 ? ", both directions" : ""),
+            Recurrent};
   }
   return Wording(Region).title();
 }

@@ -32,7 +32,7 @@ inline constexpr uint8_t Magic[8] = {0x8b, 'K',  'P',  'C',
 /// A change that older readers cannot skip raises the major; an addition
 /// raises the minor.
 inline constexpr uint16_t FormatMajor = 1;
-inline constexpr uint16_t FormatMinor = 7;
+inline constexpr uint16_t FormatMinor = 8;
 /// The least reader of tensor maps and of symbols that a device gives.
 inline constexpr uint16_t DeviceFactsMinor = 1;
 /// The least reader of loops and branches.
@@ -46,6 +46,8 @@ inline constexpr uint16_t ReadbacksMinor = 6;
 inline constexpr uint16_t LibrariesMinor = 7;
 /// The least reader of loops that data ends.
 inline constexpr uint16_t EndedLoopsMinor = 7;
+/// The least reader of kernels whose blocks wait for each other.
+inline constexpr uint16_t CooperativeMinor = 8;
 
 inline constexpr size_t HeaderSize = 256;
 /// Segments start at multiples of this, so that they can be mapped alone.

@@ -140,7 +140,7 @@ private:
         Maps += P == ParamKind::TensorMap;
       }
       Good &= Maps <= (isHost() ? 0 : MaxTensorMaps);
-      Good &= !isHost() || !K->early_launch();
+      Good &= !isHost() || (!K->early_launch() && !K->cooperative());
       if (Good && isHost() && !K->function())
         Good = K->entry() < T.modules()->Get(K->module_())->image()->length();
       if (!Good)

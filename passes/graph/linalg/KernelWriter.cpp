@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/linalg/LowerRecurrent.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -84,6 +85,8 @@ LogicalResult KernelWriter::write() {
   Block &Body = Region.getBody().front();
   if (auto Custom = dyn_cast<CustomOp>(Body.front()))
     return writeCustom(Custom);
+  if (auto Recurrent = dyn_cast<RecurrentOp>(Body.front()))
+    return lowerRecurrent(Recurrent, *this);
   HasConv = !Body.getOps<ConvOp>().empty();
   size_t Inputs = Region.getInputs().size();
   for (auto [I, Argument] : llvm::enumerate(Body.getArguments()))

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/FusedKernel.h"
+#include "dialects/kernel/KernelRecurrent.h"
 
 #include "dialects/kernel/Kernel.h"
 
@@ -42,7 +43,8 @@ FailureOr<FusedKernel> FusedKernel::read(func::FuncOp Func) {
       Form.Root = Loops;
     }
   }
-  if (Form.Outputs.empty()) {
+  if (Form.Outputs.empty() &&
+      Func.getBody().front().getOps<kernel::RecurrentOp>().empty()) {
     Func.emitOpError("is not a kernel in linalg form: it writes nothing");
     return failure();
   }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/KernelFamily.h"
+#include "passes/kernels/gpu/recurrent/Recurrent.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,6 +17,7 @@ namespace kpc::kernels {
 
 ArrayRef<KernelFamily> gpuFamilies() {
   static const KernelFamily Families[] = {
+      {"recurrent layer", FamilyClass::Scan, queryRecurrent},
       {"sort", FamilyClass::Sort, queryGpuSortRuns},
       {"scan", FamilyClass::Scan, queryGpuScan},
       {"attention of few queries", FamilyClass::Attention,
@@ -61,6 +63,9 @@ KernelOffers::KernelOffers(FusedKernel &Form, const target::Target &T,
   for (const KernelFamily &Family : gpuFamilies()) {
     if (Class && *Class != Family.Class && !All)
       break;
+    // Others ask for what is written, which a recurrent layer's op does itself.
+    if (Form.Outputs.empty() && Family.Query != queryRecurrent)
+      continue;
     FamilyAnswer Answer = Family.Query(Form, T);
     if (!Answer.takes()) {
       Refusals.push_back(Answer.refusal());

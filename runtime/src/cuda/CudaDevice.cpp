@@ -382,10 +382,18 @@ Status CudaDevice::enqueue(Binding &B, size_t Index, const Addresses &A,
     return D.check(Code, "fill");
   }
   KernelNodeParams P = kernelParams(*TheModel, S, Params);
-  Status Done = D.check(
-      D->LaunchKernel(P.Kernel, P.GridX, P.GridY, P.GridZ, P.BlockX, P.BlockY,
-                      P.BlockZ, P.SharedBytes, Stream, P.Params, nullptr),
-      "launch a kernel");
+  constexpr Outcome NotSupported = 801;
+  bool Together = target().kernels()->Get(S.Kernel)->cooperative();
+  Outcome Code =
+      Together && !D->LaunchCooperativeKernel ? NotSupported
+      : Together
+          ? D->LaunchCooperativeKernel(P.Kernel, P.GridX, P.GridY, P.GridZ,
+                                       P.BlockX, P.BlockY, P.BlockZ,
+                                       P.SharedBytes, Stream, P.Params)
+          : D->LaunchKernel(P.Kernel, P.GridX, P.GridY, P.GridZ, P.BlockX,
+                            P.BlockY, P.BlockZ, P.SharedBytes, Stream, P.Params,
+                            nullptr);
+  Status Done = D.check(Code, "launch a kernel");
   if (!Done)
     return ofKernel(std::move(Done), S.Kernel);
   return Done;

@@ -112,7 +112,9 @@ Status CudaGraph::start(const BoundSteps &B, const Addresses &A,
 bool CudaGraph::launchesEarly(const BoundStep &S) const {
   return !Options.NoEarlyLaunch && driver()->GraphAddDependencies &&
          S.Kind == StepKind::Launch &&
-         Target.kernels()->Get(S.Kernel)->early_launch();
+         Target.kernels()->Get(S.Kernel)->early_launch() &&
+         // Blocks that wait for each other want the device to themselves.
+         !Target.kernels()->Get(S.Kernel)->cooperative();
 }
 
 // The programmatic edges of a kernel: from kernels that let it begin early, for
@@ -157,9 +159,18 @@ Status CudaGraph::addNode(const BoundStep &S, GraphNode &Node,
   switch (S.Kind) {
   case StepKind::Launch: {
     KernelNodeParams P = kernelParams(*TheModel, S, Params);
-    return D.check(
+    Status Done = D.check(
         D->GraphAddKernelNode(&Node, TheGraph, After.data(), After.size(), &P),
         "add a kernel to the graph");
+    if (!Done || !Target.kernels()->Get(S.Kernel)->cooperative())
+      return Done;
+    constexpr Outcome NotSupported = 801;
+    if (!D->GraphKernelNodeSetAttribute)
+      return D.check(NotSupported, "have all blocks of a kernel run at once");
+    const NodeAttribute Yes = {.Switch = 1};
+    return D.check(
+        D->GraphKernelNodeSetAttribute(Node, CooperativeAttribute, &Yes),
+        "have all blocks of a kernel run at once");
   }
   case StepKind::Copy: {
     Copy3D P = copyParams(Params[0], Params[1], uint64_t(S.Work));

@@ -153,6 +153,14 @@ struct GraphEdge { // CUgraphEdgeData
 };
 inline constexpr unsigned char PortProgrammatic = 1, EdgeProgrammatic = 1;
 
+/// CUlaunchAttributeValue: 64 bytes, of which a switch is the first four.
+struct NodeAttribute {
+  int Switch = 0;
+  char Rest[60] = {};
+};
+/// CU_LAUNCH_ATTRIBUTE_COOPERATIVE: all blocks of the grid run at once.
+inline constexpr int CooperativeAttribute = 2;
+
 // Functions that not every driver has: the version of CUDA that brought them
 // (in this form: an older driver's may be null or another) is between name and
 // type. A tensor map is 128 bytes, aligned to 64.
@@ -160,6 +168,11 @@ inline constexpr unsigned char PortProgrammatic = 1, EdgeProgrammatic = 1;
   X(GraphAddDependencies, 12030,                                               \
     Outcome (*)(Graph, const GraphNode *From, const GraphNode *To,             \
                 const GraphEdge *, size_t))                                    \
+  X(GraphKernelNodeSetAttribute, 11040,                                        \
+    Outcome (*)(GraphNode, int Which, const NodeAttribute *))                  \
+  X(LaunchCooperativeKernel, 11040,                                            \
+    Outcome (*)(Function, unsigned, unsigned, unsigned, unsigned, unsigned,    \
+                unsigned, unsigned, Stream, void **))                          \
   X(TensorMapEncodeTiled, 12000,                                               \
     Outcome (*)(void *Map, int DataType, uint32_t Rank, void *Address,         \
                 const uint64_t *Dims, const uint64_t *Strides,                 \

@@ -154,11 +154,11 @@ TEST(Artifact, VersionsOfTheFormat) {
   EXPECT_EQ(WithVersion(1, 1, 0), "");
   EXPECT_EQ(WithVersion(1, 2, 0), "");
   EXPECT_EQ(WithVersion(1, 3, 0), "");
-  EXPECT_EQ(WithVersion(1, 8, 0), ""); // newer, but nothing we must know
-  EXPECT_EQ(WithVersion(1, 9, 7), "");
-  EXPECT_THAT(WithVersion(1, 9, 8),
-              HasSubstr("format version 1.9 (readers from 1.8 on), this "
-                        "runtime reads 1.0 to 1.7 [use a newer kpc runtime]"));
+  EXPECT_EQ(WithVersion(1, 9, 0), ""); // newer, but nothing we must know
+  EXPECT_EQ(WithVersion(1, 10, 8), "");
+  EXPECT_THAT(WithVersion(1, 10, 9),
+              HasSubstr("format version 1.10 (readers from 1.9 on), this "
+                        "runtime reads 1.0 to 1.8 [use a newer kpc runtime]"));
   EXPECT_THAT(WithVersion(2, 0, 0), HasSubstr("format version 2.0"));
   EXPECT_THAT(WithVersion(0, 9, 0), HasSubstr("compile the model again"));
 }

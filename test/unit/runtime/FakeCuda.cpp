@@ -266,6 +266,18 @@ Outcome LaunchKernel(Function F, unsigned, unsigned, unsigned, unsigned,
   return Success;
 }
 
+Outcome LaunchCooperativeKernel(Function F, unsigned X, unsigned Y, unsigned Z,
+                                unsigned BlockX, unsigned BlockY,
+                                unsigned BlockZ, unsigned Shared, Stream S,
+                                void **Params) {
+  return LaunchKernel(F, X, Y, Z, BlockX, BlockY, BlockZ, Shared, S, Params,
+                      nullptr);
+}
+
+Outcome GraphKernelNodeSetAttribute(GraphNode, int, const NodeAttribute *) {
+  return Success;
+}
+
 } // namespace
 
 extern "C" {

@@ -13,8 +13,13 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "dialects/graph/GraphRecurrent.h"
 
 using namespace kpc::graph;
+using mlir::Block;
+using mlir::OpBuilder;
+using mlir::Operation;
+using mlir::ValueRange;
 
 namespace kpc::onnx {
 
@@ -267,48 +272,174 @@ Track Run::loop(Value State, Value Cell) const {
           Cell ? (*Results)[1] : Value()};
 }
 
-static Track runDirection(NodeImport &N, const Layer &L, int64_t Direction,
-                          StepFunction Step, bool HasCell) {
-  // [steps, batch, in] * [in, gates*hidden]
+/// [steps, batch, in] * [in, gates*hidden], and the inputs' biases.
+static Value inputsPart(NodeImport &N, const Layer &L, int64_t Direction) {
   Value All = N.matmul(L.X, N.transpose(plane(N, L.W, Direction), {1, 0}));
   if (Value Bias = plane(N, L.Bias, Direction))
     All = N.add(All, part(N, Bias, 0, L.Gates * L.Hidden));
-  Value Lengths =
-      L.Lengths ? N.unsqueeze(N.cast(L.Lengths, N.i64()), {1}) : Value();
-  Run R{N, L, Direction, Step, All, Lengths};
-  Value State = startState(N, L, L.State, Direction),
-        Cell = HasCell ? startState(N, L, L.Cell, Direction) : Value();
+  return All;
+}
+
+namespace {
+/// What a layer gives: [steps, batch, directions, hidden], and the last state
+/// and cell of [directions, batch, hidden].
+struct Given {
+  Value Outputs, State, Cell;
+};
+/// What it begins with: the inputs' part of each direction, and states and
+/// cells of all.
+struct Begun {
+  SmallVector<Value> Inputs;
+  SmallVector<Value> States, Cells;
+  Value Lengths; ///< [batch], i64
+};
+} // namespace
+
+static Track runDirection(NodeImport &N, const Layer &L, const Begun &Start,
+                          int64_t Direction, StepFunction Step) {
+  auto I = static_cast<size_t>(Direction);
+  Value Lengths = Start.Lengths ? N.unsqueeze(Start.Lengths, {1}) : Value();
+  Run R{N, L, Direction, Step, Start.Inputs[I], Lengths};
   std::optional<int64_t> Steps = L.Steps.asConstant();
   return Steps && *Steps >= 1 && *Steps <= MostUnrolled
-             ? R.unrolled(*Steps, State, Cell)
-             : R.loop(State, Cell);
+             ? R.unrolled(*Steps, Start.States[I], Start.Cells[I])
+             : R.loop(Start.States[I], Start.Cells[I]);
+}
+
+/// The values of all directions along a new axis.
+static Value joined(NodeImport &N, ArrayRef<Value> Each, int64_t Axis) {
+  SmallVector<Value> All;
+  for (Value V : Each)
+    All.push_back(N.unsqueeze(V, {Axis}));
+  return N.concat(All, Axis);
+}
+
+/// Step by step, in loops or unrolled.
+static Given runSteps(NodeImport &N, const Layer &L, const Begun &Start,
+                      StepFunction Step, bool NeedsAll) {
+  SmallVector<Value> Outputs, States, Cells;
+  for (int64_t D = 0; D < L.Directions; ++D) {
+    Track T = runDirection(N, L, Start, D, Step);
+    Outputs.push_back(T.Outputs);
+    States.push_back(T.State);
+    Cells.push_back(T.Cell);
+  }
+  Given G;
+  if (N.wants(0))
+    G.Outputs = joined(N, Outputs, 2);
+  if (NeedsAll || N.wants(1))
+    G.State = joined(N, States, 0);
+  if (Cells.front() && (NeedsAll || N.wants(2)))
+    G.Cell = joined(N, Cells, 0);
+  return G;
+}
+
+/// The kind of cell that GPUs have a kernel of all steps for.
+static std::optional<CellKind> kindOf(NodeImport &N, const Layer &L) {
+  std::vector<Activation> Lstm{sigmoid, tanh, tanh}, Gru{sigmoid, tanh};
+  auto Are = [&](const std::vector<Activation> &Wanted) {
+    for (size_t I = 0; I < L.Functions.size(); ++I)
+      if (L.Functions[I] != Wanted[I % Wanted.size()])
+        return false;
+    return true;
+  };
+  // Where y is not asked for, the loops do not collect it.
+  if (L.Clip > 0 || L.Peep || !N.wants(0) || !N.isFloat(L.X) ||
+      N.element(L.X).isF64())
+    return std::nullopt;
+  if (L.Gates == 4 && Are(Lstm))
+    return CellKind::lstm;
+  // Otherwise the reset gate multiplies the state, of which blocks need all.
+  if (L.Gates == 3 && L.LinearBeforeReset && Are(Gru))
+    return CellKind::gru;
+  if (L.Gates == 1 && Are({tanh}))
+    return CellKind::tanh;
+  if (L.Gates == 1 && Are({relu}))
+    return CellKind::relu;
+  return std::nullopt;
+}
+
+/// The inputs' part with those of the state's biases that only add to it.
+static Value withStateBias(NodeImport &N, const Layer &L, int64_t Direction,
+                           Value Inputs) {
+  Value Bias = plane(N, L.Bias, Direction);
+  if (!Bias)
+    return Inputs;
+  int64_t All = L.Gates * L.Hidden;
+  Value Of = N.sliceAxis(Bias, 0, All, All);
+  if (L.Gates == 3)
+    Of = N.concat({N.sliceAxis(Bias, 0, All, 2 * L.Hidden),
+                   N.full(0, {Expr(L.Hidden)}, N.element(L.X))},
+                  0);
+  return N.add(Inputs, Of);
+}
+
+/// The layer as one op, whose body are the steps.
+static Given runAsOne(NodeImport &N, const Layer &L, const Begun &Start,
+                      CellKind Kind, StepFunction Step) {
+  SmallVector<Value> Xs;
+  SmallVector<bool> Reversed;
+  for (int64_t D = 0; D < L.Directions; ++D) {
+    Xs.push_back(withStateBias(N, L, D, Start.Inputs[static_cast<size_t>(D)]));
+    Reversed.push_back(D == 1 || L.Direction == "reverse");
+  }
+  Value State = joined(N, Start.States, 0),
+        Cell = Kind == CellKind::lstm ? joined(N, Start.Cells, 0) : Value(),
+        Bias;
+  if (Kind == CellKind::gru && L.Bias)
+    Bias = N.sliceAxis(L.Bias, 1, 5 * L.Hidden, L.Hidden);
+  if (N.bad())
+    return {};
+  OpBuilder &B = N.builder();
+  Block *Here = B.getInsertionBlock();
+  Operation *Before = B.getInsertionPoint() == Here->begin()
+                          ? nullptr
+                          : &*std::prev(B.getInsertionPoint());
+  Given Body = runSteps(N, L, Start, Step, /*NeedsAll=*/true);
+  if (N.bad() || !Body.Outputs || !Body.State)
+    return {};
+  SmallVector<Value> Results{Body.Outputs, Body.State};
+  if (Body.Cell)
+    Results.push_back(Body.Cell);
+  auto Op = RecurrentOp::create(
+      B, N.loc(), llvm::to_vector(ValueRange(Results).getTypes()), Kind, Xs,
+      L.R, Bias, Start.Lengths, State, Cell, Reversed);
+  Block *Inside = new Block;
+  Op.getBody().push_back(Inside);
+  Inside->getOperations().splice(Inside->end(), Here->getOperations(),
+                                 Before ? std::next(Before->getIterator())
+                                        : Here->begin(),
+                                 Op->getIterator());
+  OpBuilder AtEnd = OpBuilder::atBlockEnd(Inside);
+  RecurrentYieldOp::create(AtEnd, N.loc(), Results);
+  return {Op.getResult(0), Op.getResult(1),
+          Body.Cell ? Op.getResult(2) : Value()};
 }
 
 static void importLayer(NodeImport &N, const Layer &L, StepFunction Step,
                         bool HasCell) {
-  std::vector<Track> Tracks;
-  Tracks.reserve(static_cast<size_t>(L.Directions));
-  for (int64_t D = 0; D < L.Directions; ++D)
-    Tracks.push_back(runDirection(N, L, D, Step, HasCell));
-  if (N.wants(0)) {
-    // [steps, directions, batch, hidden], or batch first.
-    SmallVector<Value> Both;
-    for (Track &T : Tracks)
-      Both.push_back(N.unsqueeze(T.Outputs, {1}));
-    Value Y = N.concat(Both, 1);
-    N.result(0, L.BatchFirst ? N.transpose(Y, {2, 0, 1, 3}) : Y);
+  Begun Start;
+  for (int64_t D = 0; D < L.Directions; ++D) {
+    Start.Inputs.push_back(inputsPart(N, L, D));
+    Start.States.push_back(startState(N, L, L.State, D));
+    Start.Cells.push_back(HasCell ? startState(N, L, L.Cell, D) : Value());
   }
-  auto Final = [&](Value Track::*Which) {
-    SmallVector<Value> Both;
-    for (Track &T : Tracks)
-      Both.push_back(N.unsqueeze(T.*Which, {0}));
-    Value Y = N.concat(Both, 0);
-    return L.BatchFirst ? N.transpose(Y, {1, 0, 2}) : Y;
+  if (L.Lengths)
+    Start.Lengths = N.cast(L.Lengths, N.i64());
+  std::optional<CellKind> Kind = kindOf(N, L);
+  Given G = Kind ? runAsOne(N, L, Start, *Kind, Step)
+                 : runSteps(N, L, Start, Step, /*NeedsAll=*/false);
+  if (N.wants(0))
+    N.result(0, N.transpose(G.Outputs, L.BatchFirst
+                                           ? ArrayRef<int64_t>{1, 0, 2, 3}
+                                           : ArrayRef<int64_t>{0, 2, 1, 3}));
+  auto Final = [&](Value V) {
+    return L.BatchFirst ? N.transpose(V, {1, 0, 2}) : V;
   };
   if (N.wants(1))
-    N.result(1, Final(&Track::State));
+    N.result(1, Final(G.State));
   if (HasCell && N.wants(2))
-    N.result(2, Final(&Track::Cell));
+    N.result(2, Final(G.Cell));
 }
 
 //===----------------------------------------------------------------------===//

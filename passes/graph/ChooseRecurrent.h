@@ -1,0 +1,24 @@
+//===- ChooseRecurrent.h - Recurrent layers as one kernel -------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_GRAPH_CHOOSERECURRENT_H
+#define KPC_PASSES_GRAPH_CHOOSERECURRENT_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kpc::graph {
+
+#define GEN_PASS_DECL
+#include "passes/graph/ChooseRecurrent.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/graph/ChooseRecurrent.h.inc"
+
+} // namespace kpc::graph
+
+#endif // KPC_PASSES_GRAPH_CHOOSERECURRENT_H
