@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/RecurrentSchedule.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -44,6 +46,22 @@ constexpr double UpdateMicroseconds = 0.3, StartMicroseconds = 6;
 constexpr double AnyTf32 = 60, AnySmCount = 100;
 /// Where less of the weights is kept, steps are kernels that read all of them.
 constexpr double LeastKept = 0.5;
+
+/// Multiprocessors that every chip of the target has: a grid that waits for
+/// itself must be on the chip as a whole. Of GeForce, RTX and small data center
+/// cards it is the least of the series, by NVIDIA's data sheets. An H100 PCIe
+/// has 114 and an H20 has 78 of sm_90a's 132; the runtime says so there.
+int64_t multiprocessorsOf(const target::Target &T) {
+  if (T.TheKind == target::Kind::Portable)
+    return 10; // an A2
+  return llvm::StringSwitch<int64_t>(T.Name)
+      .Case("sm_80", 56) // A30
+      .Case("sm_86", 10)
+      .Case("sm_89", 20)   // GeForce RTX 4050
+      .Case("sm_110a", 12) // Jetson T4000
+      .Case("sm_120a", 20) // GeForce RTX 5050
+      .Default(T.Cost.SmCount);
+}
 
 RecurrentCost costOf(const RecurrentSchedule &S, const RecurrentShape &Shape,
                      const target::Target &T) {
@@ -105,7 +123,7 @@ schedule::rankRecurrentSchedules(const RecurrentShape &Shape,
       constexpr int64_t MostTiles = 16;
       if (Tiles > MostTiles || (Columns > 8 && Columns / 2 >= Shape.Batch))
         continue;
-      if (S.blocks(Shape) > T.Cost.SmCount)
+      if (S.blocks(Shape) > multiprocessorsOf(T))
         continue;
       Fits = true;
       int64_t Room = T.Limit.SharedPerBlock - S.sumBytes(Shape);
@@ -123,8 +141,9 @@ schedule::rankRecurrentSchedules(const RecurrentShape &Shape,
   if (Ranked.empty())
     return Refuse(Fits ? "its weights do not fit into the shared memory of " +
                              std::string(T.Name)
-                       : std::string(T.Name) +
-                             " has fewer multiprocessors than it has blocks");
+                       : "chips of " + std::string(T.Name) +
+                             " may have fewer multiprocessors than it has "
+                             "blocks");
   std::stable_sort(Ranked.begin(), Ranked.end(),
                    [](const RecurrentCost &A, const RecurrentCost &B) {
                      return A.Total < B.Total;

@@ -160,6 +160,11 @@ Status Driver::check(Outcome Code, const char *Doing) const {
   if (Kind == ErrorCode::SessionLost)
     E.Hint = "the session is lost, and this process's CUDA context with it: "
              "free its sessions and start a new process";
+  constexpr Outcome CooperativeLaunchTooLarge = 720;
+  if (Code == CooperativeLaunchTooLarge)
+    E.Hint = "blocks of this kernel wait for one another, and the device has "
+             "too few multiprocessors for all of them; choose another target "
+             "of the file, or compile for 'portable', too";
   return E;
 }
 
