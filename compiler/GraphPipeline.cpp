@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/ChooseRecurrent.h"
+#include "passes/graph/OneBlock.h"
 #include "passes/schedule/MmaSyncSchedule.h"
 
 using namespace kpc;
@@ -144,7 +145,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addNestedPass<func::FuncOp>(graph::createGatherNdToBroadcast());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseAttention());
-  Passes.addPass(createCanonicalizerPass());
+  Passes.addPass(createCanonicalizerPass(graph::inOneBlock()));
   // Transposes go towards users that take them, batches become rows of one
   // GEMM.
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
@@ -152,7 +153,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addNestedPass<func::FuncOp>(graph::createFuseQkv());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   addIoType(Passes, Options);
-  Passes.addPass(createCanonicalizerPass());
+  Passes.addPass(createCanonicalizerPass(graph::inOneBlock()));
   Passes.addPass(createCSEPass());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseRope());
   if (Options.WatchOperands)
@@ -354,7 +355,7 @@ static void addLegalisation(OpPassManager &Passes,
   }
   // Last: a recipe reshapes what is in the model's order, and nothing behind.
   Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
-  Passes.addPass(createCanonicalizerPass());
+  Passes.addPass(createCanonicalizerPass(graph::inOneBlock()));
   Passes.addPass(createCSEPass());
 }
 
@@ -409,7 +410,7 @@ void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
   addLegalisation(Passes, Options, For, Tools);
   Passes.addPass(graph::createFoldConstants(Tools.Fold));
   Passes.addNestedPass<func::FuncOp>(graph::createDecomposeDequantise());
-  Passes.addPass(createCanonicalizerPass());
+  Passes.addPass(createCanonicalizerPass(graph::inOneBlock()));
   addFusion(Passes, Options, For);
   Passes.addPass(graph::createLowerRegions());
   if (roundsToTf32(Options, For)) {

@@ -229,22 +229,61 @@ static int64_t atomDivisor(const Facts &F, const Atom &A) {
   return D && *D > 0 && X % *D == 0 ? X / *D : 1;
 }
 
+/// What divides a product; where that leaves int64_t, what divides a part.
+static int64_t productDivisor(const Facts &Known, const Term &T) {
+  int64_t Product = absolute(T.Coefficient);
+  for (const Factor &F : T.Factors) {
+    int64_t Base = atomDivisor(Known, *F.Base);
+    for (int64_t I = 0; I != F.Exponent; ++I) {
+      int64_t Next;
+      if (!__builtin_mul_overflow(Product, Base, &Next))
+        Product = Next;
+    }
+  }
+  return Product;
+}
+
+/// c * mod(a, m) differs from c * a by a multiple of c * m: what is filled up
+/// to whole blocks, n + mod(-n, 8), is a multiple of 8.
+static std::optional<int64_t> divisorOfWhole(const Facts &Known,
+                                             const Expr &E) {
+  // Moduli inside of each other would be visited once more at each level.
+  if (Expr::Node::of(E).Weight > 64)
+    return std::nullopt;
+  Expr Whole;
+  int64_t Apart = 0;
+  for (const Term &T : terms(E)) {
+    const Atom *Base = T.Factors.size() == 1 && T.Factors[0].Exponent == 1
+                           ? T.Factors[0].Base.get()
+                           : nullptr;
+    std::optional<int64_t> M = Base && Base->Kind == AtomKind::Mod
+                                   ? Base->B.asConstant()
+                                   : std::nullopt;
+    int64_t Step;
+    if (!M || *M <= 0 ||
+        __builtin_mul_overflow(absolute(T.Coefficient), *M, &Step)) {
+      Whole = Whole + Expr::Node::make({T});
+      continue;
+    }
+    Whole = Whole + Base->A * T.Coefficient;
+    Apart = std::gcd(Apart, Step);
+  }
+  if (Apart == 0 || Whole.overflowed())
+    return std::nullopt;
+  return std::gcd(Apart, Known.divisor(Whole));
+}
+
 int64_t Facts::divisor(const Expr &E) const {
   if (E.overflowed())
     return 1;
   int64_t All = 0;
-  for (const Term &T : terms(E)) {
-    int64_t Product = absolute(T.Coefficient);
-    for (const Factor &F : T.Factors) {
-      int64_t Base = atomDivisor(*this, *F.Base);
-      for (int64_t I = 0; I != F.Exponent; ++I) {
-        // Where the product leaves int64_t, what is there already divides.
-        int64_t Next;
-        if (!__builtin_mul_overflow(Product, Base, &Next))
-          Product = Next;
-      }
-    }
-    All = std::gcd(All, Product);
+  for (const Term &T : terms(E))
+    All = std::gcd(All, productDivisor(*this, T));
+  if (std::optional<int64_t> Other = divisorOfWhole(*this, E); Other && All) {
+    // Both divide it, so what they have apart does together.
+    int64_t Both;
+    if (!__builtin_mul_overflow(All / std::gcd(All, *Other), *Other, &Both))
+      return Both;
   }
   return All;
 }

@@ -21,7 +21,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 
 using namespace mlir;
@@ -231,7 +231,8 @@ struct FlattenBatchIntoMPass
     Patterns.add<FlattenBatch, SinkThroughElementwise, SinkThroughReduce,
                  SinkThroughBroadcast, SinkThroughSlice, SplitHeadsOfSlice>(
         &getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
+    if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns),
+                                     inOneBlock())))
       getOperation().emitWarning("reshapes still move after the most rounds");
   }
 };

@@ -15,7 +15,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 
 using namespace mlir;
@@ -91,7 +91,8 @@ struct FoldRecipesPass : graph::impl::FoldRecipesBase<FoldRecipesPass> {
   void runOnOperation() override {
     RewritePatternSet Patterns(&getContext());
     Patterns.add<FoldIntoRecipe>(&getContext());
-    (void)applyPatternsGreedily(getOperation(), std::move(Patterns));
+    (void)applyPatternsGreedily(getOperation(), std::move(Patterns),
+                                inOneBlock());
   }
 };
 

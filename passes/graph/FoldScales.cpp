@@ -16,8 +16,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/graph/ConstantValues.h"
+#include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 
 using namespace mlir;
@@ -86,7 +86,8 @@ struct FoldScalesPass : graph::impl::FoldScalesBase<FoldScalesPass> {
   void runOnOperation() override {
     RewritePatternSet Patterns(&getContext());
     Patterns.add<FoldScale>(&getContext());
-    (void)applyPatternsGreedily(getOperation(), std::move(Patterns));
+    (void)applyPatternsGreedily(getOperation(), std::move(Patterns),
+                                inOneBlock());
   }
 };
 

@@ -16,8 +16,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/graph/LinearIndex.h"
+#include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 
 using namespace mlir;
@@ -83,7 +83,8 @@ struct GatherNdToBroadcastPass
   void runOnOperation() override {
     RewritePatternSet Patterns(&getContext());
     Patterns.add<ReadByOwnIndices>(&getContext());
-    (void)applyPatternsGreedily(getOperation(), std::move(Patterns));
+    (void)applyPatternsGreedily(getOperation(), std::move(Patterns),
+                                inOneBlock());
   }
 };
 

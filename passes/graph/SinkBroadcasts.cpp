@@ -17,7 +17,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RowSpace.h"
 
@@ -136,7 +136,8 @@ struct SinkBroadcastsPass
   void runOnOperation() override {
     RewritePatternSet Patterns(&getContext());
     Patterns.add<SinkThroughElementwise, SinkThroughReshape>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
+    if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns),
+                                     inOneBlock())))
       getOperation().emitWarning("broadcasts still move after the most rounds");
   }
 };

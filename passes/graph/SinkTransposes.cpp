@@ -15,7 +15,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RefinedDims.h"
 
@@ -328,7 +328,8 @@ struct SinkTransposesPass
                SinkThroughPad, SinkThroughSlice>(&getContext());
       if (OnesToo)
         Patterns.add<TransposeOfOnes>(&getContext());
-      if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
+      if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns),
+                                       inOneBlock())))
         getOperation().emitWarning(
             "transposes still move after the most rounds");
     }

@@ -113,8 +113,9 @@ def with_initializer(data):
     return model(graph([node("Identity", ["w"], ["y"], "the_node")], [value_info("x", [4])], [value_info("y", None)], [data]))
 
 
-def sparse_initializer():
-    sparse = block(15, block(1, floats("w", [1], [1.0])) + block(2, int64s("i", [0])) + number(3, 4))
+def sparse_initializer(places, dims):
+    """One value at these places of a tensor of these dims, added to an input."""
+    sparse = block(15, block(1, floats("w", [1], [1.0])) + block(2, int64s("i", places)) + b"".join(number(3, d) for d in dims))
     return model(graph([node("Add", ["x", "w"], ["y"], "the_node")], [value_info("x", [4])], [value_info("y", None)]) + sparse)
 
 
@@ -166,7 +167,9 @@ FILES.update({
     "input-is-optional": lambda: input_of(9),
     "opset-of-another-domain": lambda: model(graph([RELU], [value_info("x", [4])], [value_info("y", None)]), opsets=((1, "local"),)),
     "no-field": lambda: b"\x08\x08\x00",
-    "sparse-initializer": sparse_initializer,
+    "sparse-outside": lambda: sparse_initializer([4], [4]),
+    "sparse-columns": lambda: sparse_initializer([0, 0], [4]),
+    "sparse-huge": lambda: sparse_initializer([0], [1 << 40]),
     "strings-too-few": lambda: with_initializer(tensor("w", [3], STRING, strings=["a"])),
     "strings-external": lambda: with_initializer(tensor("w", [3], STRING, external={"location": "enough.bin"})),
     "initializer-in-segments": lambda: with_initializer(floats("w", [1], [1.0]) + block(3, b"")),

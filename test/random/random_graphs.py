@@ -38,6 +38,7 @@ sys.path[:0] = [str(TESTS / "fuzz"), str(TESTS / "conformance")]
 
 import contained
 import movement  # noqa: F401: enters its operators
+import rarer  # noqa: F401: enters its operators
 import reduction
 import session_process
 import shards

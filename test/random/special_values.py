@@ -244,7 +244,41 @@ def grid_case():
     return Case(model(nodes, inputs, outputs), [(feeds, wanted)])
 
 
+# The greatest of a window is NaN where one is there, with and without its place.
+
+def pool_case():
+    x = np.array([1, NAN, 2, NAN, 3, 4, -INF, INF, 5, 6, NAN, 7, 8], np.float32).reshape(1, 1, 13)
+    nodes = [helper.make_node("MaxPool", ["x"], ["both", "places"], kernel_shape=[3]),
+             helper.make_node("MaxPool", ["x"], ["alone"], kernel_shape=[3])]
+    places = [next((i + k for k in range(3) if np.isnan(x[0, 0, i + k])), i + int(np.argmax(x[0, 0, i:i + 3]))) for i in range(11)]
+    greatest = x[0, 0, places].reshape(1, 1, 11)
+    wanted = {"both": greatest, "places": np.array(places, np.int64).reshape(1, 1, 11), "alone": greatest}
+    outputs = {"both": (TensorProto.FLOAT, None), "places": (TensorProto.INT64, None), "alone": (TensorProto.FLOAT, None)}
+    return Case(model(nodes, {"x": (TensorProto.FLOAT, [1, 1, 13])}, outputs), [({"x": x}, wanted)])
+
+
+# A target that is ignored adds nothing, whatever its scores are.
+
+def ignored_case():
+    scores = np.array([[1, 2, 3], [NAN, INF, 0], [3, 2, 1], [-INF, 0, NAN]], np.float32)
+    target = np.array([2, 1, 0, 7], np.int64)
+    nodes, outputs, wanted = [], {}, {}
+    for how in ("none", "sum", "mean"):
+        nodes.append(helper.make_node("NegativeLogLikelihoodLoss", ["x", "t"], [how], reduction=how, ignore_index=7))
+        nodes.append(helper.make_node("NegativeLogLikelihoodLoss", ["x", "u"], [f"u_{how}"], reduction=how, ignore_index=1))
+        for name in (how, f"u_{how}"):
+            outputs[name] = (TensorProto.FLOAT, None)
+    feeds = {"x": scores, "t": target, "u": np.array([2, 1, 0, 1], np.int64)}
+    for name, losses, count in (("", [-3, -INF, -3, 0], 3), ("u_", [-3, 0, -3, 0], 2)):
+        losses = np.array(losses, np.float32)
+        wanted |= {f"{name}none": losses, f"{name}sum": losses.sum(), f"{name}mean": losses.sum() / np.float32(count)}
+    inputs = {"x": (TensorProto.FLOAT, [4, 3]), "t": (TensorProto.INT64, [4]), "u": (TensorProto.INT64, [4])}
+    return Case(model(nodes, inputs, outputs), [(feeds, wanted)])
+
+
 CASES = {
+    "max-pool": pool_case,
+    "ignored-targets": ignored_case,
     "grid-sample-integers": grid_case,
     "cast-constant": constant_cast_case,
     "conv-transpose": lambda: transposed([2, 3, 5], [3, 2, 4], True, strides=[2], pads=[1, 2], output_padding=[1]),

@@ -289,13 +289,50 @@ TEST(ImportSizes, SplitsWhatIsSaidToDivide) {
             "!graph.tensor<[\"floordiv(d0, 2)\", 3], f32>");
 }
 
-TEST(BadImport, SplitOfUnknownSize) {
+TEST(ImportSizes, PartsThatMustDivide) {
   ImportOptions Options;
   Options.Dims["d0"] = {.Min = 3, .Max = 63, .Divisor = 3};
-  EXPECT_EQ(Imported(halves(), Options).Diags.text(),
-            "error[KPC-I0026]: 'n' (Split, opset 17) in m.onnx: a size of d0 "
-            "is not known to divide into 2 parts\n"
-            "  hint: if it always does, say so: `--dim d0=MIN..MAX:div=6`\n");
+  Imported I(halves(), Options);
+  EXPECT_EQ(I.Diags.text(),
+            "warning[KPC-I0039]: 'n' (Split, opset 17) in m.onnx: d0 must be a "
+            "multiple of 6: the node needs the sizes d0 and "
+            "floordiv(d0, 2)*2 to be equal\n"
+            "  hint: other sizes are refused when they are bound; --dim says "
+            "it beforehand\n");
+  EXPECT_EQ(I.result(), "!graph.tensor<[\"floordiv(d0, 2)\", 3], f32>");
+}
+
+TEST(ImportSizes, TheLastPartMayBeSmaller) {
+  ModelProto M = model(21);
+  input(M, "x", {-1, 3});
+  intAttribute(node(M, "Split", {"x"}, {"a", "b", "c"}, "n"), "num_outputs", 3);
+  node(M, "Neg", {"c"}, {"y"});
+  output(M, "y");
+  Imported I(M);
+  EXPECT_EQ(I.Diags.text(), "");
+  EXPECT_EQ(I.result(),
+            "!graph.tensor<[\"d0 - floordiv(d0 + 2, 3)*2\", 3], f32>");
+}
+
+TEST(ImportSizes, AsManyLengthsAsTheBatchHas) {
+  ModelProto M = model();
+  input(M, "x", {5, -1, 2});
+  int64s(M, "lengths", {3}, {1, 5, 2});
+  node(M, "ReverseSequence", {"x", "lengths"}, {"y"}, "n");
+  output(M, "y");
+  EXPECT_EQ(Imported(M).result(), "!graph.tensor<[5, 3, 2], f32>");
+}
+
+TEST(BadImport, LengthsOfAnotherBatch) {
+  ModelProto M = model();
+  input(M, "x", {5, 4, 2});
+  int64s(M, "lengths", {3}, {1, 5, 2});
+  node(M, "ReverseSequence", {"x", "lengths"}, {"y"}, "n");
+  output(M, "y");
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0026]: 'n' (ReverseSequence, opset 17) in m.onnx: has "
+            "3 lengths for a batch of 4\n"
+            "  hint: check the shapes that flow into the node\n");
 }
 
 TEST(ImportSizes, ComputedShapesAreShapes) {

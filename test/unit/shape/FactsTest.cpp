@@ -61,6 +61,12 @@ TEST(Facts, Divisor) {
   EXPECT_EQ(F.divisor(-12), 12);
   EXPECT_EQ(F.divisor(B.floorDiv(2)), 4);
   EXPECT_EQ(F.divisor(Expr::max(B, 12)), 4);
+  // What is filled up to whole blocks.
+  Expr T = Expr::symbol("t"), Filled = T + (Expr(8) - T).mod(8);
+  EXPECT_EQ(F.divisor(Filled), 8);
+  EXPECT_EQ(F.divisor(Filled * 6), 48);
+  EXPECT_EQ(F.isEqual(Filled.floorDiv(8) * 16, Filled * 2), true);
+  EXPECT_EQ(F.divisor(T + (Expr(8) - T).mod(6)), 2);
 }
 
 TEST(Facts, Comparison) {

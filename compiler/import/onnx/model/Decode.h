@@ -37,6 +37,10 @@ public:
   bool tensor(::onnx::TensorProto &Proto, const std::string &Who,
               const ModelPlace &Where, Tensor &Result);
 
+  /// A sparse tensor, filled with its zeros.
+  bool sparse(::onnx::SparseTensorProto &Proto, const std::string &Who,
+              const ModelPlace &Where, Tensor &Result);
+
 private:
   using OpsetMap = std::map<std::string, int64_t, std::less<>>;
 

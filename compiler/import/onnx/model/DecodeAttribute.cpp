@@ -93,6 +93,12 @@ void Decoder::attribute(::onnx::AttributeProto &Proto, const OpsetMap &Opsets,
   Result.Strings.assign(Proto.strings().begin(), Proto.strings().end());
   if (Result.Is == Kind::Tensor)
     tensor(*Proto.mutable_t(), Who, Where, Result.Tensors.emplace_back());
+  // Constant's, with its zeros; nothing else has one.
+  if (Proto.has_sparse_tensor() && Proto.name() == "sparse_value") {
+    sparse(*Proto.mutable_sparse_tensor(), Who, Where,
+           Result.Tensors.emplace_back());
+    Result.Is = Kind::Tensor;
+  }
   for (::onnx::TensorProto &T : *Proto.mutable_tensors())
     tensor(T, Who, Where, Result.Tensors.emplace_back());
   auto AddGraph = [&](::onnx::GraphProto &G) {

@@ -151,11 +151,12 @@ void Decoder::graph(::onnx::GraphProto &Proto, const OpsetMap &Opsets,
     }
     (void)Good;
   }
-  for (const ::onnx::SparseTensorProto &T : Proto.sparse_initializer()) {
-    Diags.error(Code::ImportValueType)
-        .message("initializer '" + printable(T.values().name()) +
-                 "' is a sparse tensor");
-    Result.Initializers.try_emplace(T.values().name());
+  for (::onnx::SparseTensorProto &T : *Proto.mutable_sparse_initializer()) {
+    std::string Name = T.values().name();
+    Tensor Value;
+    // As above: a damaged one still counts as defined.
+    (void)sparse(T, "initializer '" + printable(Name) + "'", {}, Value);
+    Result.Initializers.try_emplace(Name, std::move(Value));
   }
   for (const ::onnx::ValueInfoProto &V : Proto.input()) {
     ValueInfo Info;

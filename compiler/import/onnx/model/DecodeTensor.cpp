@@ -206,4 +206,75 @@ bool Decoder::tensor(::onnx::TensorProto &Proto, const std::string &Who,
   return External.attach(Result, Entries, Diags);
 }
 
+/// Bytes that a sparse tensor may take with its zeros: it is a constant of a
+/// small file, not a way to fill the memory.
+constexpr uint64_t MostOfSparse = uint64_t(1) << 30;
+
+/// Places in a dense tensor: indices count through it, or have a column for
+/// each axis. None where one lies outside.
+static std::optional<std::vector<int64_t>>
+densePlaces(const std::vector<int64_t> &Indices, const Tensor &Dense,
+            bool Columns) {
+  size_t Each = Columns ? Dense.Dims.size() : 1;
+  std::vector<int64_t> Places;
+  for (size_t I = 0; I + Each <= Indices.size(); I += Each) {
+    int64_t Place = 0;
+    for (size_t Axis = 0; Axis < Each; ++Axis) {
+      int64_t Size = Columns ? Dense.Dims[Axis] : Dense.count();
+      int64_t At = Indices[I + Axis];
+      if (At < 0 || At >= Size)
+        return std::nullopt;
+      Place = Place * Size + At;
+    }
+    Places.push_back(Place);
+  }
+  return Places;
+}
+
+bool Decoder::sparse(::onnx::SparseTensorProto &Proto, const std::string &Who,
+                     const ModelPlace &Where, Tensor &Result) {
+  Tensor Elements, At;
+  if (!tensor(*Proto.mutable_values(), "the values of " + Who, Where,
+              Elements) ||
+      !tensor(*Proto.mutable_indices(), "the indices of " + Who, Where, At))
+    return false;
+  Result.Name = Elements.Name;
+  Result.Type = Elements.Type;
+  Result.Dims.assign(Proto.dims().begin(), Proto.dims().end());
+  auto Fail = [&](std::string Message) {
+    Diags.error(Code::ImportMalformed).at(Where).message(Who + Message);
+    return false;
+  };
+  std::optional<int64_t> Count = elementCount(Result.Dims);
+  std::optional<uint64_t> Size =
+      Count ? storedBytes(Result.Type, static_cast<uint64_t>(*Count))
+            : std::nullopt;
+  unsigned Bytes = elementBits(Result.Type) / 8;
+  if (!Size || *Size > MostOfSparse || Result.Dims.size() > HighestRank)
+    return Fail(" is sparse and has the dims " + dimsText(Result.Dims) +
+                "; kpc takes those of up to 1 GiB with their zeros");
+  std::optional<std::vector<int64_t>> Indices = At.integers();
+  // Data outside the file is not there yet.
+  if (Bytes == 0 || !Elements.File.empty() || !Indices)
+    return Fail(" is sparse; its values should be of 8 bits or more, its "
+                "indices int64, and both inside the file");
+  bool Columns = At.Dims.size() == 2;
+  if (At.Dims.empty() || At.Dims.front() != Elements.count() ||
+      (Columns && At.Dims[1] != static_cast<int64_t>(Result.Dims.size())))
+    return Fail(" is sparse and has indices " + dimsText(At.Dims) + " for " +
+                std::to_string(Elements.count()) + " values");
+  std::optional<std::vector<int64_t>> Places =
+      densePlaces(*Indices, Result, Columns);
+  if (!Places)
+    return Fail(" is sparse and has an index outside of " +
+                dimsText(Result.Dims));
+  auto Dense = std::make_shared<std::vector<uint8_t>>(*Size);
+  for (size_t I = 0; I < Places->size(); ++I)
+    std::copy_n(Elements.Bytes.data() + I * Bytes, Bytes,
+                Dense->data() + static_cast<size_t>((*Places)[I]) * Bytes);
+  Result.Bytes = {Dense->data(), Dense->size()};
+  Result.Keep = Dense;
+  return true;
+}
+
 } // namespace kpc::onnx

@@ -18,6 +18,8 @@ namespace kpc::onnx {
 static void importConstant(NodeImport &N) {
   if (const Tensor *T = N.tensorAttribute("value"))
     return N.result(0, *T);
+  if (const Tensor *T = N.tensorAttribute("sparse_value"))
+    return N.result(0, *T);
   auto Keep = [&](Tensor T) {
     T.Name = N.node().place().Node;
     N.result(0, N.importer().keep(std::move(T)));
@@ -33,14 +35,10 @@ static void importConstant(NodeImport &N) {
   if (std::optional<std::vector<double>> V = N.floatsAttribute("value_floats"))
     return Keep(Tensor::ofFloats("", {static_cast<int64_t>(V->size())},
                                  {V->begin(), V->end()}));
-  for (std::string_view Name :
-       {"value_string", "value_strings", "sparse_value"})
+  for (std::string_view Name : {"value_string", "value_strings"})
     if (N.hasAttribute(Name)) {
       N.ignoreAttribute(Name);
-      N.fail(Name == "sparse_value" ? Code::ImportValueType
-                                    : Code::ImportElementType,
-             Name == "sparse_value" ? "a sparse constant"
-                                    : "a constant of strings");
+      N.fail(Code::ImportElementType, "a constant of strings");
       return;
     }
   if (!N.bad())
@@ -270,7 +268,7 @@ template <int Kind> static void importWindow(NodeImport &N) {
 
 ArrayRef<Rule> constantRules() {
   static const Rule Rows[] = {
-      {"", "Constant", 1, Newest, importConstant, "no strings, no sparse"},
+      {"", "Constant", 1, Newest, importConstant, "no strings"},
       {"", "ConstantOfShape", 9, Newest, importConstantOfShape,
        "the shape must follow from constants, sizes and elements of small "
        "inputs"},

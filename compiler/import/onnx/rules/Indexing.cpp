@@ -162,6 +162,14 @@ static void importReverseSequence(NodeImport &N) {
            "time_axis and batch_axis should be 0 and 1, in any order");
     return;
   }
+  auto At = static_cast<size_t>(Batch);
+  if (N.dims(Lengths)[0] != N.dims(X)[At] &&
+      !N.unify(N.dims(X)[At], N.dims(Lengths)[0])) {
+    N.fail(Code::ImportShape, "has " + N.dims(Lengths)[0].str() +
+                                  " lengths for a batch of " +
+                                  N.dims(X)[At].str());
+    return;
+  }
   Dims Sizes(N.dims(X));
   Value Step = N.iota(Sizes, Time, N.i64());
   Dims Along(Sizes.size(), Expr(1));

@@ -57,10 +57,13 @@ static void importNll(NodeImport &N, Value X) {
   Value Scale;
   if (Weight)
     Scale = N.gather(Weight, Target, 0);
-  if (Ignores)
-    Scale = N.select(Skip, N.like(0, X), Scale ? Scale : N.like(1, X));
   if (Scale)
     Loss = N.mul(Loss, Scale);
+  if (Ignores) {
+    Scale = N.select(Skip, N.like(0, X), Scale ? Scale : N.like(1, X));
+    // Not a product: what is ignored may be NaN or infinite.
+    Loss = N.select(Skip, N.like(0, X), Loss);
+  }
   if (*How == Reduction::None)
     return N.result(0, Loss);
   Ints Axes = llvm::to_vector(llvm::seq<int64_t>(0, N.rank(Target)));

@@ -50,25 +50,38 @@ static void failUneven(NodeImport &N, const Expr &Size, int64_t Count) {
          "a size of " + Size.str() + " is not known to " + Into, Hint);
 }
 
-/// Equal parts; since opset 18 the last may be smaller.
-static std::optional<std::vector<Expr>>
-equalParts(NodeImport &N, const Expr &Size, int64_t Count) {
+/// Equal parts; since opset 18 the last may be smaller. `Size` may become one
+/// that the parts fit.
+static std::optional<std::vector<Expr>> equalParts(NodeImport &N, Expr &Size,
+                                                   int64_t Count) {
   const shape::Facts &Facts = N.importer().facts();
   bool Even = Facts.divisor(Size) % Count == 0;
-  if (!Even && (N.opset() < 18 || !Size.isConstant())) {
-    failUneven(N, Size, Count);
-    return std::nullopt;
+  if (!Even && N.opset() < 18) {
+    // Names in the size become what is divided; runs check it.
+    if (Size.isConstant() || !N.unify(Size, Size.floorDiv(Count) * Count)) {
+      failUneven(N, Size, Count);
+      return std::nullopt;
+    }
+    Size = Facts.simplify(N.current(Size));
+    Even = true;
   }
   Expr Part = Facts.simplify(Size.ceilDiv(Count));
   std::vector<Expr> Sizes(static_cast<size_t>(Count), Part);
-  if (!Even)
-    Sizes.back() = Size - Part * (Count - 1);
+  if (Even)
+    return Sizes;
+  if (!N.importer().require(
+          Part * (Count - 1), false, Size,
+          "splits a size into " + std::to_string(Count) + " parts", N)) {
+    failUneven(N, Size, Count);
+    return std::nullopt;
+  }
+  Sizes.back() = Size - Part * (Count - 1);
   return Sizes;
 }
 
 /// Sizes of the parts, from wherever the model says them.
-static std::optional<std::vector<Expr>>
-splitSizes(NodeImport &N, const Expr &Size, int64_t Axis) {
+static std::optional<std::vector<Expr>> splitSizes(NodeImport &N, Expr &Size,
+                                                   int64_t Axis) {
   size_t Parts = N.node().Outputs.size();
   std::optional<std::vector<Expr>> Sizes;
   if (N.hasInput(1) && !N.contents(1)) {

@@ -113,6 +113,11 @@ static void maxWithIndices(NodeImport &N, Value X, const Spatial &S,
       continue;
     }
     Value Better = N.compare(Predicate::gt, V, Best);
+    // As without places: the first NaN is the greatest.
+    if (N.isFloat(V))
+      Better = N.binary<OrOp>(
+          Better, N.binary<AndOp>(N.compare(Predicate::ne, V, V),
+                                  N.compare(Predicate::eq, Best, Best)));
     Best = N.select(Better, V, Best);
     BestPlace = N.select(Better, P, BestPlace);
   }
