@@ -45,8 +45,8 @@ bool isAligned(const GemmMatch &P, const Expr &Stride, int64_t Elements) {
 }
 
 /// Rows that this builder is for, or fewer. Tiles of Tensor Cores are not for
-/// fewer than 8, but with gates and RoPE. So a token is multiplied here whatever
-/// a prompt may have; sizes of prompts have variants of GEMM.
+/// fewer than 8, but with gates and RoPE. So a token is multiplied here
+/// whatever a prompt may have; sizes of prompts have variants of GEMM.
 bool hasFewRows(const GemmMatch &P) {
   int64_t Typical = typicalProduct(P.C.M.Sizes, UnknownExtent);
   bool IsAlone = Typical < FewestForMma && !P.Second && !P.RotateHalf;
