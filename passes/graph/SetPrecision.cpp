@@ -29,11 +29,13 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/LeadingDimensions.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/RegionFacts.h"
 #include "passes/graph/StoredValues.h"
 
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
+using kpc::shape::Expr;
 
 namespace kpc::graph {
 #define GEN_PASS_DEF_SETPRECISION
@@ -170,10 +172,22 @@ void narrowAttention(AttentionOp Attention, Type To) {
   }
 }
 
-/// What a user's operator gives keeps its type. Tensor cores take factors of
-/// one type, so a kernel of its own narrows it for contractions whose other
-/// factor is narrow.
-void narrowForContractions(func::FuncOp Func, Type To) {
+/// Whether `V` keeps its type because somebody else's code has it: the caller's
+/// tensors, and what a user's operator gives.
+bool isForeign(Value V) {
+  if (auto Argument = dyn_cast<BlockArgument>(V))
+    return isa<func::FuncOp>(Argument.getOwner()->getParentOp());
+  return holdsCustom(V.getDefiningOp());
+}
+
+/// Contractions of fewer operations take less time as loops of two types than
+/// another kernel takes to start.
+constexpr int64_t LeastFlops = 1 << 22;
+
+/// Tensor cores take factors of one type. So a kernel of its own narrows what
+/// keeps its type for contractions whose other factor is narrow.
+void narrowForContractions(func::FuncOp Func, Type To,
+                           const shape::Facts &Facts) {
   DenseMap<Value, Value> Narrowed;
   SmallVector<RegionOp> Regions;
   Func.walk([&](RegionOp Region) { Regions.push_back(Region); });
@@ -186,13 +200,16 @@ void narrowForContractions(func::FuncOp Func, Type To) {
           return typeOf(V).getElementType() == To;
         }))
       continue;
+    std::optional<Expr> Flops = flopsOf(Region);
+    bool IsSmall =
+        Flops && Facts.optimum(*Flops).value_or(LeastFlops) < LeastFlops;
     for (unsigned Factor : Factors) {
       OpOperand &Use = Region->getOpOperand(Factor);
       Value V = Use.get(), Root = V;
       while (auto View = Root.getDefiningOp<ReshapeOp>())
         Root = View.getX();
-      Operation *Def = Root.getDefiningOp();
-      if (!Def || !holdsCustom(Def) || !typeOf(V).getElementType().isF32())
+      if (!isForeign(Root) || !typeOf(V).getElementType().isF32() ||
+          (IsSmall && isa<BlockArgument>(Root)))
         continue;
       Value &Narrow = Narrowed[V];
       if (!Narrow) {
@@ -253,7 +270,7 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
       Func.walk([&](AttentionOp Op) { Attentions.push_back(Op); });
       for (AttentionOp Op : Attentions)
         narrowAttention(Op, *To);
-      narrowForContractions(Func, *To);
+      narrowForContractions(Func, *To, Facts);
       Func.walk([](RegionOp Region) { widenInputs(Region); });
       eraseCopies(Func);
     }

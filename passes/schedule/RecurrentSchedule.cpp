@@ -7,11 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/RecurrentSchedule.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 using namespace kpc;
 using namespace kpc::schedule;
@@ -52,15 +51,23 @@ constexpr double LeastKept = 0.5;
 /// cards it is the least of the series, by NVIDIA's data sheets. An H100 PCIe
 /// has 114 and an H20 has 78 of sm_90a's 132; the runtime says so there.
 int64_t multiprocessorsOf(const target::Target &T) {
+  struct Least {
+    std::string_view Target;
+    int64_t Multiprocessors;
+  };
+  constexpr Least Series[] = {
+      {"sm_80", 56},   // A30
+      {"sm_86", 10},   // A2
+      {"sm_89", 20},   // GeForce RTX 4050
+      {"sm_110a", 12}, // Jetson T4000
+      {"sm_120a", 20}, // GeForce RTX 5050
+  };
   if (T.TheKind == target::Kind::Portable)
-    return 10; // an A2
-  return llvm::StringSwitch<int64_t>(T.Name)
-      .Case("sm_80", 56) // A30
-      .Case("sm_86", 10)
-      .Case("sm_89", 20)   // GeForce RTX 4050
-      .Case("sm_110a", 12) // Jetson T4000
-      .Case("sm_120a", 20) // GeForce RTX 5050
-      .Default(T.Cost.SmCount);
+    return 10;
+  for (const Least &One : Series)
+    if (One.Target == T.Name)
+      return One.Multiprocessors;
+  return T.Cost.SmCount;
 }
 
 RecurrentCost costOf(const RecurrentSchedule &S, const RecurrentShape &Shape,

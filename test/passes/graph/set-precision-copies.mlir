@@ -30,3 +30,21 @@ func.func @through(%x: !cache) -> !cache {
   %1 = graph.cast %0 to f16 : !cache32
   return %1 : !cache
 }
+
+// Tensor Cores take factors of one type: a kernel narrows the caller's tensor where the work is worth one.
+// CHECK-LABEL: @worth_a_kernel(
+// CHECK-NEXT: %[[X:.*]] = graph.region "cast"(%arg0) : {{.*}} -> !graph.tensor<[128, 1024], f16>
+// CHECK: graph.region "gemm"(%[[X]], %{{.*}}) : (!graph.tensor<[128, 1024], f16>, !graph.tensor<[1024, 1024], f16>) -> !graph.tensor<[128, 1024], f32>
+func.func @worth_a_kernel(%x: !graph.tensor<[128, 1024], f32>) -> !graph.tensor<[128, 1024], f32> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1024, 1024], f32>
+  %0 = graph.matmul %x, %w : !graph.tensor<[128, 1024], f32>, !graph.tensor<[1024, 1024], f32> loc("gemm")
+  return %0 : !graph.tensor<[128, 1024], f32>
+}
+
+// CHECK-LABEL: @not_worth_one(
+// CHECK: graph.region "gemm"(%arg0, %{{.*}}) : (!graph.tensor<[8, 64], f32>, !graph.tensor<[64, 64], f16>)
+func.func @not_worth_one(%x: !graph.tensor<[8, 64], f32>) -> !graph.tensor<[8, 64], f32> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[64, 64], f32>
+  %0 = graph.matmul %x, %w : !graph.tensor<[8, 64], f32>, !graph.tensor<[64, 64], f32> loc("gemm")
+  return %0 : !graph.tensor<[8, 64], f32>
+}
