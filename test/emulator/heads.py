@@ -107,7 +107,8 @@ def main():
         subprocess.run([kpc, "compile", source, "--arch", target, "--precision", precision, "--variants", "1", "-o", artifact,
                         "--no-cache", "--quiet"] + dims, check=True)
         shown = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
-        kernels = emulated.kernels(shown)
+        # The caller's x is f32: a kernel in front narrows it where 16 bits are multiplied.
+        kernels = [line for line in emulated.kernels(shown) if line.split()[0] != "cast"]
         if sum(family in line for line in kernels) != 1 or len(kernels) != 4:
             print(f"{name} is not a mask, two products and one attention:\n{shown}")
             failed += 1
