@@ -88,10 +88,9 @@ RecurrentCost costOf(const RecurrentSchedule &S, const RecurrentShape &Shape,
   double Rate = Shape.ElementBytes == 2 ? T.Cost.Fp16 : T.Cost.Tf32;
   // mma.sync has half of what wgmma has.
   Rate = (Rate > 0 ? Rate : AnyTf32) * 1e6 / SmCount / 2;
-  double Work =
-      2.0 * double(S.rows(Shape) * S.Columns) * Passes *
-      double(Shape.parts() * RecurrentShape::PartBytes / Shape.ElementBytes) *
-      (Shape.Split ? 3 : 1);
+  int64_t K = Shape.parts() * RecurrentShape::PartBytes / Shape.ElementBytes;
+  double Work = 2.0 * double(S.rows(Shape) * S.Columns) * Passes * double(K) *
+                (Shape.Split ? 3 : 1);
   Cost.Product = std::max(Whole * Passes / SharedRate, Work / Rate);
   Cost.Update =
       UpdateMicroseconds + 2 * double(S.sumBytes(Shape)) * Passes / SharedRate;
