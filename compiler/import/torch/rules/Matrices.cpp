@@ -236,6 +236,8 @@ static void power(NodeImport &N) {
     return (void)N.unsupported("the power " + std::to_string(Times) +
                                " of a matrix");
   Value Base = Times < 0 ? solved(N, *S, unitMatrix(N, *S)) : S->X, Y;
+  if (!Base)
+    return N.give();
   for (uint64_t Left = static_cast<uint64_t>(std::abs(Times)); Left && Base;
        Left >>= 1) {
     if (Left & 1)

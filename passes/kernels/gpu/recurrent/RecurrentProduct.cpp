@@ -98,8 +98,9 @@ void RecurrentKernel::keepWeights() {
            Values Lower =
                weightWords(W.add(Row, W.index(8)), Part, rest(Of, 4));
            Value To = bytesAt(
-               Weights, W.add(W.mul(quotient(I, 32), W.index(2 * 32 * 16)),
-                              W.mul(Of, W.index(16))));
+               Weights,
+               W.add(W.mul(quotient(I, 32), W.index(int64_t{2} * 32 * 16)),
+                     W.mul(Of, W.index(16))));
            for (int64_t Step = 0; Step < 2; ++Step) {
              Values Words{Upper[2 * Step], Lower[2 * Step], Upper[2 * Step + 1],
                           Lower[2 * Step + 1]};
@@ -213,8 +214,9 @@ void RecurrentKernel::multiply(Value FirstRow, Value Current) {
       Left.emplace_back();
       if (First + S.Warps <= S.Kept || S.Kept == Shape.parts()) {
         Value Place = W.add(W.mul(Part, W.index(tiles())), W.index(Tile));
-        Value From = bytesAt(Weights, W.add(W.mul(Place, W.index(2 * 32 * 16)),
-                                            W.mul(Lane, W.index(16))));
+        Value From =
+            bytesAt(Weights, W.add(W.mul(Place, W.index(int64_t{2} * 32 * 16)),
+                                   W.mul(Lane, W.index(16))));
         for (int64_t Step = 0; Step < 2; ++Step)
           Left.back()[Step] =
               wordsOf(load(Four, bytesAt(From, W.index(Step * 32 * 16)), 16));
