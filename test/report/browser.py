@@ -88,7 +88,8 @@ class Browser:
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.ask("Page.navigate", url="file://" + os.path.abspath(path))
         self.wait("document.readyState === 'complete' && document.querySelectorAll('section').length > 0")
-        self.wait("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+        # The figures are drawn for the window's width in a frame after the one that lays the page out.
+        self.wait("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))")
 
     def value(self, expression):
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)

@@ -27,6 +27,9 @@ STICKING_OUT = """[...document.querySelectorAll('section *, header *, .tile *')]
   const box = one.getBoundingClientRect();
   return box.width > 0 && !one.closest('.scroll') && (box.right > document.documentElement.clientWidth + 1 || box.left < -1);
 }).map(one => one.tagName + ' ' + one.textContent.slice(0, 60))"""
+# What reaches beyond the window and is not clipped, with its place.
+TOO_WIDE = """[...document.querySelectorAll('body *')].filter(one => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1
+  && !one.closest('.scroll')).map(one => one.tagName + '.' + one.getAttribute('class') + ' to ' + one.getBoundingClientRect().right + ': ' + one.textContent.slice(0, 60))"""
 # Labels of a figure that lie over each other.
 OVERLAPPING = """[...document.querySelectorAll('svg')].flatMap(figure => {
   const labels = [...figure.querySelectorAll('text')].map(one => [one.textContent, one.getBoundingClientRect()]);
@@ -40,7 +43,8 @@ TWO_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFr
 def check_view(browser, name, path, width, dark, pictures):
     browser.open(path, width, dark=dark)
     how = f"{name}, {width} px, {'dark' if dark else 'light'}"
-    expect(browser.value("document.documentElement.scrollWidth") <= width, f"{how}: the page is wider than its window")
+    wide = browser.value("document.documentElement.scrollWidth")
+    expect(wide <= width, f"{how}: the page is {wide} px wide, wider than its window: {browser.value(TOO_WIDE)}")
     expect(not browser.value(STICKING_OUT), f"{how}: sticks out: {browser.value(STICKING_OUT)}")
     expect(not browser.value(OVERLAPPING), f"{how}: labels overlap: {browser.value(OVERLAPPING)}")
     sections = browser.value("[...document.querySelectorAll('section')].map(one => one.id)")
