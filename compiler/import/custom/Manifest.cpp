@@ -6,35 +6,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/custom/Manifest.h"
 #include "compiler/import/custom/ElementTypes.h"
+#include "compiler/import/custom/ManifestReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-
-#include <set>
 
 using namespace kpc;
 using namespace kpc::custom;
-namespace json = llvm::json;
-using llvm::StringRef;
 
-namespace {
+static constexpr uint64_t MostManifestBytes = uint64_t(1) << 20;
 
-constexpr uint64_t MostManifestBytes = uint64_t(1) << 20,
-                   MostSourceBytes = uint64_t(16) << 20;
-
-bool isName(StringRef Text) {
+bool custom::isName(StringRef Text) {
   return !Text.empty() && !llvm::isDigit(Text.front()) &&
          llvm::all_of(Text,
                       [](char C) { return llvm::isAlnum(C) || C == '_'; });
 }
 
 /// What a value is, for "expected …, got …".
-std::string wordsFor(const json::Value &V) {
+static std::string wordsFor(const json::Value &V) {
   switch (V.kind()) {
   case json::Value::Null:
     return "null";
@@ -53,58 +44,14 @@ std::string wordsFor(const json::Value &V) {
   return {};
 }
 
-class Reader {
-public:
-  Reader(const std::string &Path, Diagnostics &Diags)
-      : Path(Path), Diags(Diags) {}
+void ManifestReader::expected(const std::string &Field, const std::string &What,
+                              const json::Value *Got) {
+  error(Field,
+        "expected " + What + ", got " + (Got ? wordsFor(*Got) : "nothing"));
+}
 
-  std::optional<Operator> read();
-
-private:
-  void error(const std::string &Field, const std::string &Message,
-             std::string Hint = {});
-  void expected(const std::string &Field, const std::string &What,
-                const json::Value *Got) {
-    error(Field,
-          "expected " + What + ", got " + (Got ? wordsFor(*Got) : "nothing"));
-  }
-  void refuseOthers(const json::Object &O, const std::string &Field,
-                    std::vector<std::string_view> Known);
-  std::string text(const json::Object &O, StringRef Key,
-                   const std::string &Field, bool Required = true);
-  std::string name(const json::Object &O, const std::string &Field);
-  const json::Array *list(const json::Object &O, StringRef Key,
-                          const std::string &Field, bool Required);
-  std::optional<Expr> size(const json::Value &V, const std::string &Field);
-  void readTypes(const json::Object &O);
-  void readTensors(const json::Object &O, StringRef Key,
-                   std::vector<Tensor> &Into);
-  std::optional<Dim> dim(const json::Value &V, const std::string &Field);
-  void bindNames();
-  void checkShapes();
-  void checkSizes(const std::vector<Expr> &Sizes, const std::string &Field);
-  void readAttributes(const json::Object &O);
-  std::optional<AttributeValue> value(const json::Value &V, Attribute::Kind K,
-                                      const std::string &Field);
-  std::optional<UserCode> readCode(const json::Object &O, StringRef Key);
-  void readArgument(const json::Value &V, const std::string &Field,
-                    UserCode &Into);
-  void readPlaceholders(StringRef Text, const std::string &Field);
-  std::optional<std::string> file(const std::string &Name,
-                                  const std::string &Field);
-  std::vector<Expr> extents(const json::Object &O, StringRef Key,
-                            const std::string &Field, bool Required);
-
-  std::string Path;
-  Diagnostics &Diags;
-  Operator Op;
-  /// What expressions may name: dims, rests (their product), int attributes.
-  std::set<std::string, std::less<>> Sizes, Rests;
-  bool Good = true;
-};
-
-void Reader::error(const std::string &Field, const std::string &Message,
-                   std::string Hint) {
+void ManifestReader::error(const std::string &Field, const std::string &Message,
+                           std::string Hint) {
   Good = false;
   auto &D = Diags.error(kpc::Code::ImportManifest)
                 .message(printable(Path) + (Field.empty() ? "" : ", " + Field) +
@@ -117,8 +64,9 @@ void Reader::error(const std::string &Field, const std::string &Message,
 // Fields
 //===----------------------------------------------------------------------===//
 
-void Reader::refuseOthers(const json::Object &O, const std::string &Field,
-                          std::vector<std::string_view> Known) {
+void ManifestReader::refuseOthers(const json::Object &O,
+                                  const std::string &Field,
+                                  std::vector<std::string_view> Known) {
   std::set<std::string> Others; // the object has no order
   for (const auto &[Key, Value] : O)
     if (std::string Given = StringRef(Key).str();
@@ -133,8 +81,8 @@ void Reader::refuseOthers(const json::Object &O, const std::string &Field,
   }
 }
 
-std::string Reader::text(const json::Object &O, StringRef Key,
-                         const std::string &Field, bool Required) {
+std::string ManifestReader::text(const json::Object &O, StringRef Key,
+                                 const std::string &Field, bool Required) {
   const json::Value *V = O.get(Key);
   if (!V && !Required)
     return {};
@@ -145,7 +93,8 @@ std::string Reader::text(const json::Object &O, StringRef Key,
   return {};
 }
 
-std::string Reader::name(const json::Object &O, const std::string &Field) {
+std::string ManifestReader::name(const json::Object &O,
+                                 const std::string &Field) {
   std::string Text = text(O, "name", Field);
   if (!Text.empty() && !isName(Text))
     error(Field + "name", "expected a name of letters, digits and '_', got '" +
@@ -153,8 +102,9 @@ std::string Reader::name(const json::Object &O, const std::string &Field) {
   return Text;
 }
 
-const json::Array *Reader::list(const json::Object &O, StringRef Key,
-                                const std::string &Field, bool Required) {
+const json::Array *ManifestReader::list(const json::Object &O, StringRef Key,
+                                        const std::string &Field,
+                                        bool Required) {
   const json::Value *V = O.get(Key);
   if (V && V->getAsArray())
     return V->getAsArray();
@@ -163,8 +113,8 @@ const json::Array *Reader::list(const json::Object &O, StringRef Key,
   return nullptr;
 }
 
-std::optional<Expr> Reader::size(const json::Value &V,
-                                 const std::string &Field) {
+std::optional<Expr> ManifestReader::size(const json::Value &V,
+                                         const std::string &Field) {
   if (std::optional<int64_t> Number = V.getAsInteger())
     return Expr(*Number);
   std::string Why;
@@ -183,7 +133,7 @@ std::optional<Expr> Reader::size(const json::Value &V,
 // Types, shapes, attributes
 //===----------------------------------------------------------------------===//
 
-void Reader::readTypes(const json::Object &O) {
+void ManifestReader::readTypes(const json::Object &O) {
   const json::Value *V = O.get("types");
   if (!V)
     return;
@@ -209,7 +159,8 @@ void Reader::readTypes(const json::Object &O) {
 }
 
 /// "*rows", a name, a number or an expression.
-std::optional<Dim> Reader::dim(const json::Value &V, const std::string &Field) {
+std::optional<Dim> ManifestReader::dim(const json::Value &V,
+                                       const std::string &Field) {
   Dim D;
   std::optional<StringRef> Text = V.getAsString();
   if (Text && Text->starts_with("*")) {
@@ -229,8 +180,8 @@ std::optional<Dim> Reader::dim(const json::Value &V, const std::string &Field) {
   return D;
 }
 
-void Reader::readTensors(const json::Object &O, StringRef Key,
-                         std::vector<Tensor> &Into) {
+void ManifestReader::readTensors(const json::Object &O, StringRef Key,
+                                 std::vector<Tensor> &Into) {
   const json::Array *List = list(O, Key, "", /*Required=*/true);
   if (!List)
     return;
@@ -269,7 +220,7 @@ void Reader::readTensors(const json::Object &O, StringRef Key,
 }
 
 /// Names that stand alone as a dim of an input.
-void Reader::bindNames() {
+void ManifestReader::bindNames() {
   for (const Tensor &T : Op.Inputs)
     for (const Dim &D : T.Shape) {
       if (D.IsRest)
@@ -295,8 +246,8 @@ void Reader::bindNames() {
       Sizes.erase(A.Name);
 }
 
-void Reader::checkSizes(const std::vector<Expr> &Given,
-                        const std::string &Field) {
+void ManifestReader::checkSizes(const std::vector<Expr> &Given,
+                                const std::string &Field) {
   for (const Expr &E : Given) {
     std::set<std::string, std::less<>> Names;
     E.collectSymbols(Names);
@@ -309,7 +260,7 @@ void Reader::checkSizes(const std::vector<Expr> &Given,
   }
 }
 
-void Reader::checkShapes() {
+void ManifestReader::checkShapes() {
   for (auto [Key, List] :
        {std::pair("inputs", &Op.Inputs), std::pair("outputs", &Op.Outputs)})
     for (auto [I, T] : llvm::enumerate(*List))
@@ -324,9 +275,9 @@ void Reader::checkShapes() {
       }
 }
 
-std::optional<AttributeValue> Reader::value(const json::Value &V,
-                                            Attribute::Kind K,
-                                            const std::string &Field) {
+std::optional<AttributeValue> ManifestReader::value(const json::Value &V,
+                                                    Attribute::Kind K,
+                                                    const std::string &Field) {
   using Kind = Attribute::Kind;
   auto All = [&](auto Get, auto Into) -> std::optional<AttributeValue> {
     const json::Array None, *List = V.getAsArray();
@@ -368,7 +319,7 @@ std::optional<AttributeValue> Reader::value(const json::Value &V,
   return std::nullopt;
 }
 
-void Reader::readAttributes(const json::Object &O) {
+void ManifestReader::readAttributes(const json::Object &O) {
   const json::Array *List = list(O, "attributes", "", /*Required=*/false);
   for (auto [I, V] : llvm::enumerate(List ? *List : json::Array())) {
     std::string Field = "attributes[" + std::to_string(I) + "]";
@@ -400,214 +351,10 @@ void Reader::readAttributes(const json::Object &O) {
 }
 
 //===----------------------------------------------------------------------===//
-// Code
-//===----------------------------------------------------------------------===//
-
-/// The contents of a file in the manifest's folder.
-std::optional<std::string> Reader::file(const std::string &Name,
-                                        const std::string &Field) {
-  llvm::SmallString<128> Full(llvm::sys::path::parent_path(Path));
-  if (llvm::sys::path::is_absolute(Name))
-    Full = Name;
-  else
-    llvm::sys::path::append(Full, Name);
-  uint64_t Bytes = 0;
-  if (!llvm::sys::fs::is_regular_file(Full) ||
-      llvm::sys::fs::file_size(Full, Bytes)) {
-    error(Field, "expected a file, got '" + printable(Name) +
-                     "', which cannot be read");
-    return std::nullopt;
-  }
-  if (Bytes > MostSourceBytes) {
-    error(Field, "expected at most 16 MiB, got " + std::to_string(Bytes) +
-                     " bytes in '" + printable(Name) + "'");
-    return std::nullopt;
-  }
-  auto Buffer = llvm::MemoryBuffer::getFile(Full);
-  if (!Buffer) {
-    error(Field, "cannot read '" + printable(Name) +
-                     "': " + Buffer.getError().message());
-    return std::nullopt;
-  }
-  if ((*Buffer)->getBuffer().contains('\0')) {
-    error(Field, "expected a text, got '" + printable(Name) +
-                     "', which holds a zero byte");
-    return std::nullopt;
-  }
-  if ((*Buffer)->getBuffer().empty()) {
-    error(Field,
-          "expected a source, got '" + printable(Name) + "', which is empty");
-    return std::nullopt;
-  }
-  return (*Buffer)->getBuffer().str();
-}
-
-/// A size or an attribute, with or without a type.
-void Reader::readArgument(const json::Value &V, const std::string &Field,
-                          UserCode &Into) {
-  const json::Object *Typed = V.getAsObject();
-  const json::Value *Given = Typed ? Typed->get("value") : &V;
-  Argument A;
-  if (Typed) {
-    refuseOthers(*Typed, Field, {"value", "type"});
-    A.Type = text(*Typed, "type", Field + ".");
-    if (!Given)
-      return expected(Field + ".value", "an attribute or an expression", Given);
-  }
-  std::optional<StringRef> Name = Given->getAsString();
-  const Attribute *Of =
-      Name ? Op.attribute({Name->data(), Name->size()}) : nullptr;
-  if (Of && Of->Is != Attribute::Kind::Int) {
-    if (Of->Is != Attribute::Kind::Float)
-      return error(Field, "expected an attribute of the type int or float, "
-                          "got '" +
-                              Of->Name + "', which is " +
-                              std::string(kindName(Of->Is)) +
-                              "; give it in a macro, as {" + Of->Name + "}");
-    A.Attribute = Of->Name;
-    if (A.Type.empty())
-      A.Type = "f32";
-    if (A.Type != "f32" && A.Type != "f64")
-      error(Field, "expected f32 or f64 for a float attribute, got '" +
-                       printable(A.Type) + "'");
-    Into.Arguments.push_back(std::move(A));
-    return;
-  }
-  std::optional<Expr> E = size(*Given, Field);
-  if (!E)
-    return;
-  checkSizes({*E}, Field);
-  A.Size = *E;
-  if (A.Type.empty())
-    A.Type = "i64";
-  if (A.Type != "i32" && A.Type != "i64")
-    error(Field,
-          "expected i32 or i64 for a size, got '" + printable(A.Type) + "'");
-  Into.Arguments.push_back(std::move(A));
-}
-
-/// "{T}" and the like must name what there is.
-void Reader::readPlaceholders(StringRef Text, const std::string &Field) {
-  while (true) {
-    size_t Open = Text.find('{');
-    if (Open == StringRef::npos)
-      return;
-    size_t Close = Text.find('}', Open);
-    StringRef Name = Text.slice(Open + 1, Close);
-    if (Close == StringRef::npos || !isName(Name))
-      return error(Field, "expected a name and '}' behind '{' in " +
-                              std::string("'") +
-                              printable({Text.data(), Text.size()}) + "'");
-    std::string Of = Name.str();
-    if (!Op.attribute(Of) && !Op.Types.count(Of) && !Sizes.count(Of))
-      error(Field, "expected an attribute, a dim or a name in \"types\" "
-                   "between braces, got '" +
-                       Of + "'");
-    Text = Text.drop_front(Close + 1);
-  }
-}
-
-/// A list of one to three.
-std::vector<Expr> Reader::extents(const json::Object &O, StringRef Key,
-                                  const std::string &Field, bool Required) {
-  std::vector<Expr> Out;
-  const json::Array *List = list(O, Key, Field, Required);
-  if (!List)
-    return Out;
-  if (List->empty() || List->size() > 3)
-    error(Field + Key.str(),
-          "expected one to three extents, got " + std::to_string(List->size()));
-  for (const json::Value &V : *List)
-    if (std::optional<Expr> E = size(V, Field + Key.str()))
-      Out.push_back(*E);
-  checkSizes(Out, Field + Key.str());
-  return Out;
-}
-
-std::optional<UserCode> Reader::readCode(const json::Object &O, StringRef Key) {
-  const json::Value *V = O.get(Key);
-  if (!V)
-    return std::nullopt;
-  const json::Object *Given = V->getAsObject();
-  if (!Given) {
-    expected(Key.str(), "an object", V);
-    return std::nullopt;
-  }
-  bool IsCuda = Key == "cuda";
-  std::string Field = Key.str() + ".";
-  std::vector<std::string_view> Known = {"source", "function", "arguments",
-                                         "macros", "headers",  "options"};
-  if (IsCuda)
-    Known.insert(Known.end(), {"grid", "block", "shared"});
-  else
-    Known.push_back("library");
-  refuseOthers(*Given, Key.str(), Known);
-  UserCode C;
-  C.Function = text(*Given, "function", Field);
-  readPlaceholders(C.Function, Field + "function");
-  if (!IsCuda && !C.Function.empty() && !isName(C.Function))
-    error(Field + "function", "expected the name of an extern \"C\" function, "
-                              "got '" +
-                                  printable(C.Function) + "'");
-  C.Library = IsCuda ? "" : text(*Given, "library", Field, /*Required=*/false);
-  C.File = text(*Given, "source", Field, /*Required=*/C.Library.empty());
-  if (!C.Library.empty() && !C.File.empty())
-    error(Key.str(), "expected a source or a library, got both");
-  if (!C.File.empty())
-    if (std::optional<std::string> Source = file(C.File, Field + "source"))
-      C.Source = std::move(*Source);
-  const json::Array *Arguments =
-      list(*Given, "arguments", Field, /*Required=*/false);
-  for (auto [I, One] : llvm::enumerate(Arguments ? *Arguments : json::Array()))
-    readArgument(One, Field + "arguments[" + std::to_string(I) + "]", C);
-  if (const json::Value *Macros = Given->get("macros")) {
-    if (!Macros->getAsObject())
-      expected(Field + "macros", "an object of texts", Macros);
-    else
-      for (const auto &[Name, Value] : *Macros->getAsObject()) {
-        std::string Of = Field + "macros." + printable(StringRef(Name).str());
-        std::optional<StringRef> Text = Value.getAsString();
-        if (!Text || !isName(StringRef(Name)) || Text->contains('\n')) {
-          expected(Of, "a macro's name and a text of one line", &Value);
-          continue;
-        }
-        readPlaceholders(*Text, Of);
-        C.Macros.emplace_back(StringRef(Name).str(), Text->str());
-      }
-  }
-  llvm::sort(C.Macros);
-  for (auto [Name, IsHeader] :
-       {std::pair("headers", true), {"options", false}}) {
-    const json::Array *List = list(*Given, Name, Field, /*Required=*/false);
-    for (const json::Value &One : List ? *List : json::Array()) {
-      std::optional<StringRef> Text = One.getAsString();
-      if (!Text || Text->empty() || Text->contains('\0')) {
-        expected(Field + Name, "texts", &One);
-        continue;
-      }
-      if (!IsHeader)
-        C.Options.push_back(Text->str());
-      else if (auto Contents = file(Text->str(), Field + Name))
-        C.Headers.emplace_back(Text->str(), std::move(*Contents));
-    }
-  }
-  if (!IsCuda)
-    return C;
-  C.Grid = extents(*Given, "grid", Field, /*Required=*/true);
-  C.Block = extents(*Given, "block", Field, /*Required=*/true);
-  if (const json::Value *Shared = Given->get("shared"))
-    if (std::optional<Expr> E = size(*Shared, Field + "shared")) {
-      checkSizes({*E}, Field + "shared");
-      C.Shared = *E;
-    }
-  return C;
-}
-
-//===----------------------------------------------------------------------===//
 // The whole
 //===----------------------------------------------------------------------===//
 
-std::optional<Operator> Reader::read() {
+std::optional<Operator> ManifestReader::read() {
   Op.Manifest = Path;
   uint64_t Bytes = 0;
   if (llvm::sys::fs::is_directory(Path)) {
@@ -661,11 +408,9 @@ std::optional<Operator> Reader::read() {
   return Good ? std::optional(std::move(Op)) : std::nullopt;
 }
 
-} // namespace
-
 std::optional<Operator> custom::readManifest(const std::string &Path,
                                              Diagnostics &Diags) {
-  return Reader(Path, Diags).read();
+  return ManifestReader(Path, Diags).read();
 }
 
 std::string_view custom::kindName(Attribute::Kind K) {
