@@ -5,6 +5,7 @@
 import ctypes
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -17,6 +18,9 @@ config.test_exec_root = lit_config.params.get("kpc_test_out", os.path.join(confi
 
 tools = [lit_config.params[name] for name in ("kpc_bin", "kpc_llvm_bin") if name in lit_config.params]
 config.environment["PATH"] = os.pathsep.join(tools + [os.environ["PATH"]])
+# `python3` may be a script that looks for the interpreter at each start, which takes longer than most commands here.
+python = subprocess.run(["python3", "-c", "import sys; print(sys.executable)"], stdout=subprocess.PIPE, text=True, check=True)
+config.substitutions.append((r"\bpython3\b", python.stdout.strip()))
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail"
 
 # Keys for signatures are made by OpenSSL's command, and read by its library.
