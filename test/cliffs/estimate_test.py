@@ -17,7 +17,7 @@ except ImportError as missing:
 
 import known
 import ptx_text
-from sweep import Verdict
+from sweep import OUTPUT, Part, Verdict, charge
 from warp import BUFFER, LATENCY, UNROLLED, Warp
 
 HEAD = """.version 8.0
@@ -112,6 +112,39 @@ class Following(unittest.TestCase):
         address = "\tshl.b32 \t%r7, %r1, {};\n\tadd.s32 \t%r8, %r7, 16777216;\n\tst.shared.b32 \t[%r8], %r1;\n"
         self.assertEqual(counts(address.format(2)).shared, 1)
         self.assertEqual(counts(address.format(7)).shared, 32)
+
+
+class Charging(unittest.TestCase):
+    """Two cases in a model: buffers 0 and 1 are their outputs, all others lie between kernels."""
+    OUTPUTS = [{"name": "c0_v1"}, {"name": "c1_v1"}]
+    BUFFERS = [{"kind": OUTPUT, "index": 0}, {"kind": OUTPUT, "index": 1}] + [{"kind": 3, "index": 0}] * 3
+
+    def charged(self, steps, names=(), controls=()):
+        def action(step):
+            if step[0] == "Copy":
+                return {"action": ("Copy", {"source": step[1], "destination": step[2]})}
+            params = [{"kind": 0, "buffer": buffer, "access": access} for access, buffers in zip((1, 2), step) for buffer in buffers]
+            return {"action": ("Launch", {"params": params + [{"kind": 1, "size": 7}]})}
+        target = {"buffers": self.BUFFERS, "steps": [action(step) for step in steps], "controls": list(controls)}
+        parts = [Part(None, "f32", prefix, None) for prefix in ("c0_", "c1_")]
+        times = [(names[number] if number < len(names) else [], number) for number in range(max(len(steps), len(names)))]
+        return list(charge(self.OUTPUTS, target, parts, times).values())
+
+    def test_a_kernel_counts_to_the_case_that_needs_it(self):
+        self.assertEqual(self.charged([((), [2]), ([2], [1]), ((), [0])]), [[2], [0, 1]])
+
+    def test_a_kernel_that_cases_have_in_common_counts_to_each(self):
+        self.assertEqual(self.charged([((), [2]), ([2], [0]), ("Copy", 2, 1)], [["c0_Trilu_0"]]), [[0, 1], [0, 2]])
+
+    def test_a_value_that_a_loop_hands_back(self):
+        self.assertEqual(self.charged([([3], [2]), ([2], [3]), ([2], [1])]), [[], [0, 1, 2]])
+
+    def test_conditions_count_to_what_they_decide(self):
+        control = {"condition": 4, "first_step": 1, "end_step": 2}
+        self.assertEqual(self.charged([((), [4]), ((), [1])], controls=[control]), [[], [0, 1]])
+
+    def test_readbacks_are_told_by_their_names(self):
+        self.assertEqual(self.charged([((), [0])], [["c0_x"], ["c1_size"]]), [[0], [1]])
 
 
 class List(unittest.TestCase):
