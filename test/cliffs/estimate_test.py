@@ -178,8 +178,21 @@ class List(unittest.TestCase):
             self.assertIn("# a head", text)
             self.assertIn("swept sm_90a f32: sort topk", text)
             self.assertIn("sort f32 | sm_90a 4 | not looked into: loops: waiting", text)
-            self.assertIn("topk f32 | sm_80 10 | known", text)
+            self.assertIn("cause: known\ntopk f32 | sm_80 10\n", text)
             self.assertIn("says no reason", known.compare(known.read(path), [])[0])
+
+    def test_entries_of_a_cause_stand_together(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "known.txt"
+            path.write_text("swept sm_90a f32: *\ncause: slow\nsort f32 | sm_90a 4\ntopk f32 | sm_80 5, sm_90a 4\ncause: old\n")
+            listed = known.read(path)
+            self.assertEqual({entry.reason for entry in listed.entries.values()}, {"slow"})
+            self.assertIn("nothing has the cause `old`", known.compare(listed, [])[0])
+            known.update(path, listed, [], set(listed.entries))
+            self.assertEqual(path.read_text(), "swept sm_90a f32: *\n\ncause: slow\nsort f32 | sm_90a 4\ntopk f32 | sm_80 5, sm_90a 4\n")
+            for wrong in ("sort f32 | sm_90a 4\n", "cause: slow\nsort f32 | sm_90a 4 | slow\n", "cause: slow\n" + 2 * "sort f32 | sm_90a 4\n"):
+                path.write_text(wrong)
+                self.assertRaises(SystemExit, known.read, path)
 
 
 if __name__ == "__main__":
