@@ -163,6 +163,9 @@ def batches(wanted):
     open_ones = {}
     for number, (case, kind) in enumerate(wanted):
         part = Part(case, kind, f"c{number}_", graph_of(case, kind, f"c{number}_"))
+        if case.alone:
+            yield [part]
+            continue
         key = kind == "fp32", case.options
         batch = open_ones.setdefault(key, [])
         if batch and (len(batch) == CASES_AT_ONCE or sum(p.graph.weight_bytes for p in batch) + part.graph.weight_bytes > WEIGHTS_AT_ONCE):
