@@ -219,8 +219,14 @@ void Turner::turn(RegionOp Region, OpOperand &Read, bool MayCopy) {
   }
   Own->Argument.setType(To);
   OpBuilder B(Read.getOwner());
+  Value Before = Read.get();
   Read.set(TransposeOp::create(B, Read.getOwner()->getLoc(), Own->Argument,
                                invertPermutationVector(*Order)));
+  // What is read no more would have types of the argument as it was.
+  while (auto Turn = Before.getDefiningOp<TransposeOp>()) {
+    Before = Turn.getX();
+    Turn.erase();
+  }
 }
 
 bool multipliesCodes(Operation *Op) {

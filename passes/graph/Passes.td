@@ -257,7 +257,8 @@ def SplitReductions : Pass<"split-reductions", "::mlir::ModuleOp"> {
     where it is long. A large window that slides over several axes is one window
     an axis. A GEMM with a long K and few tiles is a batch of GEMMs over parts of
     K, whose results are added up, where the cost models of all `targets` say
-    that it gains. For GPUs: the host walks rows in order.
+    that it gains. One with a K of 1 is a product of broadcasts, and one with a
+    long K and a single result a reduction. For GPUs: the host walks rows in order.
   }];
   let options = [
     ListOption<"Targets", "targets", "std::string", "Targets as --arch names them, whose GEMMs are split; none: no GEMM is">,

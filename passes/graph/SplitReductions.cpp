@@ -25,7 +25,7 @@
 ///     →  %w = graph.window max, %x window [1, 1, 13, 1] …
 ///        %y = graph.window max, %w window [1, 13, 1, 1] …
 ///
-/// GEMMs with a long K: SplitGemm.h.
+/// GEMMs with a long K: SplitGemm.h; those that are no tiles: GemmShape.h.
 ///
 /// A GPU has a block of threads for each result of a reduction: where there are
 /// few results, most of the chip has nothing to do. Every order of additions is
@@ -35,6 +35,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "dialects/shape/PracticalRange.h"
+#include "passes/graph/GemmShape.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RowSpace.h"
 #include "passes/graph/SplitGemm.h"
@@ -411,8 +412,11 @@ struct SplitReductionsPass
       if (llvm::any_of(Windows, [](int64_t Size) { return Size > 1; }))
         return S.inTwoLevels(Reduce, Windows);
     }
-    if (auto Gemm = dyn_cast<MatmulOp>(W.Op))
+    if (auto Gemm = dyn_cast<MatmulOp>(W.Op)) {
+      if (Value Y = reshapeGemm(Gemm, Facts))
+        return Y;
       return splitGemm(Gemm, Facts, Gemms);
+    }
     if (auto Window = dyn_cast<WindowOp>(W.Op))
       return S.byAxes(Window);
     if (auto Arg = dyn_cast<ArgReduceOp>(W.Op))
@@ -455,13 +459,15 @@ struct SplitReductionsPass
       if (!New)
         continue;
       bool IsOfArg = isa<ArgReduceOp>(W.Op);
+      // A dot that became a reduction is no part of one yet.
+      unsigned Level = W.Level + !isa<MatmulOp>(W.Op);
       for (Operation *At = Before ? Before->getNextNode()
                                   : &W.Op->getBlock()->front();
            At != W.Op; At = At->getNextNode())
         // Windows of three axes are two of two and one.
         if (isa<ReduceOp, CumSumOp>(At) ||
             (isa<WindowOp>(At) && isa<WindowOp>(W.Op)))
-          Todo.push_back({At, W.Level + 1, IsOfArg});
+          Todo.push_back({At, Level, IsOfArg});
       W.Op->getResult(0).replaceAllUsesWith(New);
       W.Op->erase();
     }

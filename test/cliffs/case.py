@@ -71,6 +71,7 @@ class Case:
     options: tuple = ()  # of kpc compile
     torch: str = ""
     serial: float = 0  # microseconds of what waits for one another, at best
+    alone: bool = False  # in a model of its own: in one with others it would share values, which then go through memory
     quick: bool = False  # in the part that presubmit compiles
 
 

@@ -80,12 +80,12 @@ def elementwise():
     yield Case("elementwise.none", lambda g: g.out(g.op("Relu", g.x(0, 1024))))
     yield Case("range", lambda g: g.out(g.op("Add", g.op("Range", g.c(0), g.c(1 << 25), g.c(1)), g.x(1, kind="i64", high=5))), types=("i64",))
     yield Case("eyelike", lambda g: g.out(g.op("EyeLike", g.x(8192, 8192))), types=("f32",))
-    yield Case("triu", lambda g: g.out(g.op("Trilu", g.x(8192, 8192), upper=1)), types=("f32", "fp16", "i64", "bool"))
+    yield Case("triu", lambda g: g.out(g.op("Trilu", g.x(8192, 8192), upper=1)), types=("f32", "fp16", "i64", "bool"), alone=True)
     for operator in ("RandomNormalLike", "RandomUniformLike", "Bernoulli"):
-        yield Case(f"random.{operator.lower()}", lambda g, o=operator: g.out(g.op(o, g.x(8192, 8192))))
-    yield Case("random.normal", lambda g: g.out(g.op("RandomNormal", shape=[8192, 8192])), types=("f32",))
+        yield Case(f"random.{operator.lower()}", lambda g, o=operator: g.out(g.op(o, g.x(8192, 8192))), alone=True)
+    yield Case("random.normal", lambda g: g.out(g.op("RandomNormal", shape=[8192, 8192])), types=("f32",), alone=True)
     yield Case("random.multinomial", lambda g: g.out(g.op("Multinomial", g.x(256, 32000), sample_size=1)), types=("f32",), passes=3)
-    yield Case("random.dropout", lambda g: g.out(g.op("Dropout", g.x(8192, 8192), g.c(0.5, "f32"), g.c(True, "bool"))))
+    yield Case("random.dropout", lambda g: g.out(g.op("Dropout", g.x(8192, 8192), g.c(0.5, "f32"), g.c(True, "bool"))), alone=True)
 
 
 def transposes():

@@ -73,6 +73,9 @@ def gemms():
     yield matmul(4, 4, 4, batch=(1 << 19,))
     yield matmul(3, 3, 3, batch=(1 << 20,))
     yield matmul(4, 1, 4, batch=(1 << 20,), types=("f32",))
+    yield matmul(8192, 8192, 1, types=("f32", "fp16", "i32"))
+    yield matmul(1, 1, (1 << 24) + 3, types=("f32", "fp16", "i32"))
+    yield matmul(1, 1, 1 << 22, batch=(4,))
     yield matmul(2048, 2048, 512, batch=(2, 1, 4), batch_b=(1, 3, 1), name="matmul.broadcast")
     yield matmul(2047, 2049, 511, batch=(5, 7), name="matmul.odd.batch")
     for text, act in (("relu", lambda g, y: g.op("Relu", y)), ("gelu", lambda g, y: g.op("Gelu", y)),

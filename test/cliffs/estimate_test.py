@@ -17,7 +17,7 @@ except ImportError as missing:
 
 import known
 import ptx_text
-from sweep import Verdict
+from sweep import OUTPUT, Part, Verdict, charge
 from warp import BUFFER, LATENCY, UNROLLED, Warp
 
 HEAD = """.version 8.0
@@ -114,6 +114,39 @@ class Following(unittest.TestCase):
         self.assertEqual(counts(address.format(7)).shared, 32)
 
 
+class Charging(unittest.TestCase):
+    """Two cases in a model: buffers 0 and 1 are their outputs, all others lie between kernels."""
+    OUTPUTS = [{"name": "c0_v1"}, {"name": "c1_v1"}]
+    BUFFERS = [{"kind": OUTPUT, "index": 0}, {"kind": OUTPUT, "index": 1}] + [{"kind": 3, "index": 0}] * 3
+
+    def charged(self, steps, names=(), controls=()):
+        def action(step):
+            if step[0] == "Copy":
+                return {"action": ("Copy", {"source": step[1], "destination": step[2]})}
+            params = [{"kind": 0, "buffer": buffer, "access": access} for access, buffers in zip((1, 2), step) for buffer in buffers]
+            return {"action": ("Launch", {"params": params + [{"kind": 1, "size": 7}]})}
+        target = {"buffers": self.BUFFERS, "steps": [action(step) for step in steps], "controls": list(controls)}
+        parts = [Part(None, "f32", prefix, None) for prefix in ("c0_", "c1_")]
+        times = [(names[number] if number < len(names) else [], number) for number in range(max(len(steps), len(names)))]
+        return list(charge(self.OUTPUTS, target, parts, times).values())
+
+    def test_a_kernel_counts_to_the_case_that_needs_it(self):
+        self.assertEqual(self.charged([((), [2]), ([2], [1]), ((), [0])]), [[2], [0, 1]])
+
+    def test_a_kernel_that_cases_have_in_common_counts_to_each(self):
+        self.assertEqual(self.charged([((), [2]), ([2], [0]), ("Copy", 2, 1)], [["c0_Trilu_0"]]), [[0, 1], [0, 2]])
+
+    def test_a_value_that_a_loop_hands_back(self):
+        self.assertEqual(self.charged([([3], [2]), ([2], [3]), ([2], [1])]), [[], [0, 1, 2]])
+
+    def test_conditions_count_to_what_they_decide(self):
+        control = {"condition": 4, "first_step": 1, "end_step": 2}
+        self.assertEqual(self.charged([((), [4]), ((), [1])], controls=[control]), [[], [0, 1]])
+
+    def test_readbacks_are_told_by_their_names(self):
+        self.assertEqual(self.charged([((), [0])], [["c0_x"], ["c1_size"]]), [[0], [1]])
+
+
 class List(unittest.TestCase):
     def verdict(self, factor, **more):
         return Verdict("sort", "f32", "sm_90a", 10.0 * factor, 10.0, family="loops", limit="waiting", **more)
@@ -145,8 +178,21 @@ class List(unittest.TestCase):
             self.assertIn("# a head", text)
             self.assertIn("swept sm_90a f32: sort topk", text)
             self.assertIn("sort f32 | sm_90a 4 | not looked into: loops: waiting", text)
-            self.assertIn("topk f32 | sm_80 10 | known", text)
+            self.assertIn("cause: known\ntopk f32 | sm_80 10\n", text)
             self.assertIn("says no reason", known.compare(known.read(path), [])[0])
+
+    def test_entries_of_a_cause_stand_together(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "known.txt"
+            path.write_text("swept sm_90a f32: *\ncause: slow\nsort f32 | sm_90a 4\ntopk f32 | sm_80 5, sm_90a 4\ncause: old\n")
+            listed = known.read(path)
+            self.assertEqual({entry.reason for entry in listed.entries.values()}, {"slow"})
+            self.assertIn("nothing has the cause `old`", known.compare(listed, [])[0])
+            known.update(path, listed, [], set(listed.entries))
+            self.assertEqual(path.read_text(), "swept sm_90a f32: *\n\ncause: slow\nsort f32 | sm_90a 4\ntopk f32 | sm_80 5, sm_90a 4\n")
+            for wrong in ("sort f32 | sm_90a 4\n", "cause: slow\nsort f32 | sm_90a 4 | slow\n", "cause: slow\n" + 2 * "sort f32 | sm_90a 4\n"):
+                path.write_text(wrong)
+                self.assertRaises(SystemExit, known.read, path)
 
 
 if __name__ == "__main__":

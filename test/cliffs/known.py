@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The list of known cliffs: what is slower than it could be, with the reason, and what a sweep finds beside it.
 
-A line is `case type | target factor, target factor … | reason`. `refused` stands for a case that does not compile.
+A line `cause: reason` begins a group: what has that reason in common. A line of the group is `case type | target factor, target factor …`.
+`refused` stands for a case that does not compile. What has no reason yet says what was found behind a second `|`, and fails.
 A line `swept target type: case case …` says what has been looked at: all that is not listed there and swept is no cliff. `*` stands for all cases.
 """
 
@@ -33,13 +34,15 @@ class Entry:
     def line(self, key):
         def text(target, factor):
             return target if target == "refused" else f"{target} {factor:g}"
-        return f"{key[0]} {key[1]} | {', '.join(text(*one) for one in sorted(self.factors.items()))} | {self.reason}"
+        found = f" | {self.reason}" if self.reason.startswith(OPEN) else ""
+        return f"{key[0]} {key[1]} | {', '.join(text(*one) for one in sorted(self.factors.items()))}{found}"
 
 
 @dataclasses.dataclass
 class List:
     entries: dict  # (case, type) -> Entry
     swept: dict  # (target, type) -> names of cases
+    unused: list = dataclasses.field(default_factory=list)  # reasons of which nothing is left
 
     def holds(self, case, kind, target):
         names = self.swept.get((target, kind), ())
@@ -50,7 +53,7 @@ class List:
 
 
 def read(path):
-    entries, swept = {}, {}
+    entries, swept, reason, reasons = {}, {}, "", []
     for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -58,15 +61,23 @@ def read(path):
             head, _, names = line.partition(":")
             swept.setdefault(tuple(head.split()[1:3]), set()).update(names.split())
             continue
+        if line.startswith("cause: "):
+            reason = line.removeprefix("cause: ").strip()
+            reasons.append(reason)
+            continue
         parts = [part.strip() for part in line.split("|", 2)]
-        if len(parts) != 3 or len(parts[0].split()) != 2:
-            raise SystemExit(f"{path}:{number}: expected `case type | target factor, … | reason`, got `{line}`")
+        own = parts[2] if len(parts) == 3 else reason
+        if len(parts) < 2 or len(parts[0].split()) != 2 or not own or (len(parts) == 3) != own.startswith(OPEN):
+            raise SystemExit(f"{path}:{number}: expected `case type | target factor, …` below a line `cause: reason`, got `{line}`")
+        if tuple(parts[0].split()) in entries:
+            raise SystemExit(f"{path}:{number}: {parts[0]} stands there twice; join the lines")
         factors = {}
         for one in parts[1].split(","):
             target, _, factor = one.strip().partition(" ")
             factors[target] = float(factor or 0)
-        entries[tuple(parts[0].split())] = Entry(factors, parts[2])
-    return List(entries, swept)
+        entries[tuple(parts[0].split())] = Entry(factors, own)
+    used = {entry.reason for entry in entries.values()}
+    return List(entries, swept, [reason for reason in reasons if reason not in used])
 
 
 def found(verdicts):
@@ -89,6 +100,7 @@ def compare(known, verdicts, there=()):
     old, now = known.entries, found(verdicts)
     problems = [f"gone: there is no case {key[0]} {key[1]}; take it off the list" for key in old if there and key not in there]
     problems += [f"the list says no reason for {key[0]} {key[1]}" for key, entry in old.items() if entry.reason.startswith(OPEN)]
+    problems += [f"gone: nothing has the cause `{reason}` any more; take it off the list" for reason in known.unused]
     for one in verdicts:
         key, name = (one.case, one.kind), f"{one.case} {one.kind} on {one.target}"
         listed = old[key].factors if key in old else {}
@@ -134,4 +146,8 @@ def update(path, known, verdicts, there):
                 known.swept[target, kind] = {"*"}
     head = [line for line in path.read_text().splitlines() if line.startswith("#")] if path.exists() else []
     swept = [f"swept {target} {kind}: {' '.join(sorted(names))}" for (target, kind), names in sorted(known.swept.items())]
-    path.write_text("\n".join(head + swept + [entry.line(key) for key, entry in sorted(entries.items())]) + "\n")
+    groups = {}
+    for key, entry in sorted(entries.items()):
+        groups.setdefault("" if entry.reason.startswith(OPEN) else entry.reason, []).append(entry.line(key))
+    lines = [line for reason, group in sorted(groups.items()) for line in (["", f"cause: {reason}"] if reason else [""]) + group]
+    path.write_text("\n".join(head + swept + lines) + "\n")

@@ -21,6 +21,7 @@ ARCHS = "sm_80,sm_90a,sm_100a,sm_120a,portable"
 ASSEMBLER = pathlib.Path(__file__).resolve().parents[1] / "cli/Inputs/toolkit/ptxas"
 MINUTES = 10
 CASES_AT_ONCE, WEIGHTS_AT_ONCE = 24, 128 << 20
+OUTPUT = 1  # the kind of a buffer that is an output of the model
 PREFIX, ANYWHERE = re.compile(r"c\d+_"), re.compile(r"\bc\d+_")
 # A kernel that loops take although it was formed for another family is a figure here, and no error.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "KPC_STRICT_FAMILIES"}
@@ -80,8 +81,47 @@ def least_time(part, artifact, machine):
     return LAUNCH + max(case.passes * moved / machine.gbps / 1e3, case.flops / rate / 1e6, case.serial) + waits
 
 
-def owner(names):
-    return next((found[0] for found in map(PREFIX.match, names) if found), "")
+def owners(outputs, target, parts):
+    """Of each step the prefixes of the cases that need what it writes: kernels that several have in common count to each."""
+    steps = []
+    for step in target["steps"]:
+        kind, action = step["action"]
+        if kind == "Launch":
+            buffers = [(param["buffer"], param["access"]) for param in action["params"] if param["kind"] != 1]
+            reads, writes = ({buffer for buffer, access in buffers if access & bit} for bit in (1, 2))
+        else:
+            reads, writes = {action["source"]} if kind == "Copy" else set(), {action["destination"]}
+        steps.append((reads, writes))
+    for control in target["controls"]:
+        if control["condition"] != NONE:
+            for reads, _ in steps[control["first_step"]:control["end_step"]]:
+                reads.add(control["condition"])
+    out = [set() for _ in steps]
+    for part in parts:
+        needed = {number for number, buffer in enumerate(target["buffers"])
+                  if buffer["kind"] == OUTPUT and outputs[buffer["index"]]["name"].startswith(part.prefix)}
+        grows = True
+        while grows:  # once more for each value that a loop hands back
+            grows = False
+            for (reads, writes), prefixes in zip(reversed(steps), reversed(out)):
+                if part.prefix not in prefixes and writes & needed:
+                    prefixes.add(part.prefix)
+                    needed |= reads
+                    grows = True
+    return out
+
+
+def charge(outputs, target, parts, times):
+    """The times of each case. `times`: (names, Time) of all steps, then of the readbacks."""
+    owned, last = {part.prefix: [] for part in parts}, parts[0].prefix
+    prefixes = owners(outputs, target, parts)
+    for number, (names, step) in enumerate(times):
+        # What no output needs, and a readback, are told by their names.
+        named = next((found[0] for found in map(PREFIX.match, names) if found), "")
+        last = named if named in owned else last
+        for prefix in prefixes[number] if number < len(prefixes) and prefixes[number] else {last}:
+            owned[prefix].append(step)
+    return owned
 
 
 def judge(parts, options, estimator, path):
@@ -103,11 +143,7 @@ def judge(parts, options, estimator, path):
     artifact = Artifact(path) if left else None
     for target in artifact.model["targets"] if left else ():
         machine = MACHINES[target["name"]]
-        owned = {part.prefix: [] for part in left}
-        last = left[0].prefix
-        for names, step in estimator.target(artifact, target, machine):
-            last = owner(names) or last
-            owned[last].append(step)
+        owned = charge(artifact.model["outputs"], target, left, estimator.target(artifact, target, machine))
         for part in left:
             times = owned[part.prefix]
             one = Verdict(part.case.name, part.kind, target["name"], sum(t.times * t.microseconds for t in times),
@@ -127,6 +163,9 @@ def batches(wanted):
     open_ones = {}
     for number, (case, kind) in enumerate(wanted):
         part = Part(case, kind, f"c{number}_", graph_of(case, kind, f"c{number}_"))
+        if case.alone:
+            yield [part]
+            continue
         key = kind == "fp32", case.options
         batch = open_ones.setdefault(key, [])
         if batch and (len(batch) == CASES_AT_ONCE or sum(p.graph.weight_bytes for p in batch) + part.graph.weight_bytes > WEIGHTS_AT_ONCE):

@@ -29,6 +29,9 @@ CASES = [("one_tile", "bf16", 0, 64, 64, 64, False, False, False),
          ("batched", "bf16", 3, 70, 72, 24, True, False, False),
          ("batched_transposed", "fp16", 2, 33, 40, 65, False, True, False)]
 CASES += [("wide", "fp16", 0, 129, 72, 130, True, False, False), ("wide_odd", "bf16", 2, 40, 31, 33, True, False, False)]
+# Fewer columns than an instruction has: of 16 bits alone.
+CASES += [("narrow7", "fp16", 0, 150, 70, 7, False, False, False), ("narrow3", "bf16", 0, 129, 64, 3, True, True, False),
+          ("narrow5", "fp16", 2, 33, 72, 5, False, False, False)]
 WIDE = {"wide", "wide_odd"}
 TF32 = [("tf32", "fp32", 0, 129, 72, 136, True, False, False),
         ("tf32_transposed", "fp32", 0, 70, 100, 72, False, True, False),

@@ -25,7 +25,8 @@ CASES = [("one_tile", "bf16", 64, 64, 64, False, False, False),
          # Results of 32 bits, and products in tf32.
          ("single", "bf16", 129, 72, 136, True, False, False),
          ("tf32", "fp32", 129, 100, 136, True, True, False),
-         ("tf32_tiny", "fp32", 9, 4, 8, False, True, False)]
+         ("tf32_tiny", "fp32", 9, 4, 8, False, True, False),
+         ("tf32_turned", "fp32", 136, 36, 520, False, True, True)]
 SINGLE = {"single"}
 # Blocks of a cluster that share a sum, and that share copies of B and of A; blocks that multiply as pairs.
 HOPPER = {"split": ("gemm 128x64x64 stages 4 group_m 2 split_k 4", ("fp16", 200, 400, 136, True, False, False)),

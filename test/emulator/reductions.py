@@ -128,6 +128,22 @@ MORE += [gemm("fp16", 24, 32768, 16), gemm("bf16", 9, 32768, 24, turned=True, bi
          gemm("exact", 16, 16384, 16, turned=True)]
 
 
+def matmul(kind, left, right, out, shows, kernels=0, run=None, ranges=None):
+    graph = helper.make_graph([helper.make_node("MatMul", ["a", "b"], ["s"]), helper.make_node("Neg", ["s"], ["y"])], "gemm",
+                              [helper.make_tensor_value_info(name, ELEMENTS[kind], sizes) for name, sizes in (("a", left), ("b", right))],
+                              [helper.make_tensor_value_info("y", ELEMENTS[kind], out)])
+    return emulated.Case(named("MatMul", kind, left, *right, *(run or {}).values()), helper.make_model(graph, opset_imports=[OPSET], ir_version=9),
+                         ranges or {}, run or {}, shows=shows, kernels=kernels)
+
+
+# Dots of long rows, and products of a column and a row.
+MORE += [matmul("fp32", [1, 32771], [32771, 1], [1, 1], "row-reduction", kernels=2), matmul("fp16", [3, 1, 16411], [16411, 1], [3, 1, 1], "row-reduction"),
+         matmul("int32", [1, 40000], [40000, 1], [1, 1], "row-reduction"),
+         matmul("fp32", [1, "k"], ["k", 1], [1, 1], "row-reduction", run={"k": 9001}, ranges={"k": "1..100000:opt=50000"}),
+         matmul("fp32", [130, 1], [1, 67], [130, 67], "map", kernels=1), matmul("fp16", [3, 33, 1], [3, 1, 129], [3, 33, 129], "map", kernels=1),
+         matmul("int32", [2, 17, 1], [1, 31], [2, 17, 31], "map", kernels=1)]
+
+
 def main():
     """Presubmit, which runs sm_90a, has some of them."""
     target = sys.argv[3]

@@ -96,3 +96,21 @@ func.func @copied(%x: !graph.tensor<[1024, 64], f32>, %b: !graph.tensor<[64, 32]
   }
   return %y : !graph.tensor<[1024, 32], f32>
 }
+
+// A read with K in front is copied, where wgmma multiplies; the transpose that was there is gone.
+// CHECK-LABEL: @turned_copy
+// CHECK: %[[COPY:.*]] = graph.region "x_k_major"(%arg0)
+// CHECK: graph.region "rows"(%[[COPY]], %arg1)
+// CHECK-NEXT: ^bb0(%[[A:.*]]: !graph.tensor<[256, 64], f32>, %[[B:.*]]: !graph.tensor<[1024, 64], f32>):
+// CHECK-NOT: <[64, 256], f32>
+// CHECK: graph.matmul
+func.func @turned_copy(%x: !graph.tensor<[64, 256], f32> {graph.name = "x"}, %w: !graph.tensor<[1024, 64], f32>) -> !graph.tensor<[256, 1024], f32> {
+  %y0 = graph.region "rows" (%x, %w) : (!graph.tensor<[64, 256], f32>, !graph.tensor<[1024, 64], f32>) -> !graph.tensor<[256, 1024], f32> {
+  ^bb0(%a: !graph.tensor<[64, 256], f32>, %b: !graph.tensor<[1024, 64], f32>):
+    %ta = graph.transpose %a [1, 0] : <[64, 256], f32>
+    %tb = graph.transpose %b [1, 0] : <[1024, 64], f32>
+    %y = graph.matmul %ta, %tb : <[256, 64], f32>, <[64, 1024], f32>
+    graph.yield %y : !graph.tensor<[256, 1024], f32>
+  }
+  return %y0 : !graph.tensor<[256, 1024], f32>
+}

@@ -40,6 +40,10 @@ using shape::Expr;
 
 namespace {
 
+/// Columns of factors of 16 bits, of which a tile has at least 16: with fewer,
+/// a reduction for each reads A in less time.
+constexpr int64_t FewestOfHalves = 3;
+
 /// Bytes of the largest piece of `M` that each of its lines is aligned to.
 int64_t pieceOf(const GemmMatch &P, const Matrix &M, const Expr &Stride) {
   int64_t ElementBytes = M.Element.getIntOrFloatBitWidth() / 8;
@@ -168,7 +172,10 @@ FamilyAnswer queryGemmMmaSync(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(*No);
   auto P = std::make_shared<GemmMatch>(std::move(*Read));
   schedule::MmaSyncShape Shape = shapeOf(*P);
-  if (Shape.M < FewestForMma || Shape.N < FewestForMma)
+  // A reduction reads rows of A again for each column.
+  bool IsNarrow = Shape.ElementBytes == 2 && Shape.N < FewestForMma;
+  if (Shape.M < FewestForMma ||
+      Shape.N < (IsNarrow ? FewestOfHalves : FewestForMma))
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
   return FamilyAnswer::offer(
       schedule::rankMmaSyncSchedules(Shape, T),
