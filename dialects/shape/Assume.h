@@ -59,6 +59,14 @@ struct Replacement {
   bool Equal = false;
 };
 
+/// Spellings of remainders, `mod(x, m)` as `x - m*floordiv(x, m)`, that make
+/// the sizes the same expression when they are replaced in this order. Nothing
+/// is assumed: what is filled up to whole blocks is a multiple of the block.
+///
+///   A = N + (-1 * N).mod(8);
+///   remaindersThatMakeEqual(A, A.floorDiv(8) * 8)   // mod(n*7, 8)
+std::vector<Replacement> remaindersThatMakeEqual(const Expr &A, const Expr &B);
+
 /// Parts that make the sizes the same expression when they are replaced in this
 /// order: a choice for each min and max in the way, else one part that is what
 /// the other size leaves for it. Empty if there are none, or if no sizes of a

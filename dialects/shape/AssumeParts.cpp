@@ -156,10 +156,53 @@ static bool chooseSides(const Facts &F, const Expr &A, const Expr &B,
   return false;
 }
 
+/// A remainder by a number in `E` that has none inside; null if there is none.
+static const Atom *findRemainder(const Expr &E) {
+  for (const Term &T : terms(E))
+    for (const Factor &F : T.Factors) {
+      const Atom &A = *F.Base;
+      if (A.Kind == AtomKind::Symbol)
+        continue;
+      for (const Expr *Part : {&A.A, &A.B})
+        if (const Atom *Inside = findRemainder(*Part))
+          return Inside;
+      if (A.Kind == AtomKind::Mod && A.B.asConstant().value_or(0) > 0)
+        return &A;
+    }
+  return nullptr;
+}
+
+std::vector<Replacement> remaindersThatMakeEqual(const Expr &A, const Expr &B) {
+  // n + mod(k - mod(n, k), k) has two; sums of a few axes have more.
+  constexpr size_t MostRemainders = 8;
+  std::vector<Replacement> List;
+  Expr Left = A, Right = B;
+  while (List.size() < MostRemainders && !Left.overflowed() &&
+         !Right.overflowed()) {
+    if (Left == Right)
+      return List;
+    const Atom *Found = findRemainder(Left);
+    if (!Found)
+      Found = findRemainder(Right);
+    if (!Found)
+      break;
+    Expr Part = Expr::Node::makeAtom(AtomKind::Mod, Found->A, Found->B),
+         New = Found->A - Found->B * Found->A.floorDiv(Found->B);
+    Left = Left.replace(Part, New);
+    Right = Right.replace(Part, New);
+    List.push_back({Part, New, 0, 0, /*Equal=*/true});
+  }
+  return Left == Right && !Left.overflowed() ? List
+                                             : std::vector<Replacement>();
+}
+
 std::vector<Replacement> partsThatMakeEqual(const Facts &F, const Expr &A,
                                             const Expr &B) {
   if (A.overflowed() || B.overflowed() || F.isEqual(A, B) == false)
     return {};
+  if (std::vector<Replacement> List = remaindersThatMakeEqual(A, B);
+      !List.empty())
+    return List;
   for (unsigned Count = 1; Count <= MostChoices; ++Count) {
     std::vector<Replacement> List;
     if (chooseSides(F, A, B, Count, List) && possible(F, A, B, List))

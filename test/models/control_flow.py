@@ -158,11 +158,11 @@ def branches(in_loop=False):
                  weights + [constant("count", np.int64(20)), constant("mean", np.float32(0.02))]), feeds
 
 
-def recurrent(op, gates, direction="forward", lengths=False, free=False, steps=40, hidden=8):
+def recurrent(op, gates, direction="forward", lengths=False, free=False, steps=40, hidden=8, **attributes):
     ways, width, batch = 2 if direction == "bidirectional" else 1, 5, 3
     given = ["x", "w", "r", "b", "lengths" if lengths else "", "h0"] + (["c0"] if op == "LSTM" else [])
     results = ["y", "h"] + (["c"] if op == "LSTM" else [])
-    extra = {"linear_before_reset": 1} if op == "GRU" else {}
+    extra = ({"linear_before_reset": 1} if op == "GRU" else {}) | attributes
     weights = [constant("w", normal(ways, gates * hidden, width) / 2), constant("r", normal(ways, gates * hidden, hidden) / 3),
                constant("b", normal(ways, 2 * gates * hidden) / 4)]
     inputs = [value("x", ["steps" if free else steps, batch, width]), value("h0", [ways, batch, hidden])]
@@ -186,6 +186,25 @@ CASES = {
     "lstm": lambda: recurrent("LSTM", 4, "bidirectional"), "lstm_lengths": lambda: recurrent("LSTM", 4, lengths=True),
     "lstm_free": lambda: recurrent("LSTM", 4, free=True),
     "lstm_long": lambda: recurrent("LSTM", 4, steps=700),
+    "gru_state_reset": lambda: recurrent("GRU", 3, "bidirectional", lengths=True, linear_before_reset=0),
+    "lstm_coupled": lambda: recurrent("LSTM", 4, "bidirectional", input_forget=1),
+    "lstm_functions": lambda: recurrent("LSTM", 4, "bidirectional", clip=0.9, activations=[
+        "HardSigmoid", "Softsign", "ScaledTanh", "Sigmoid", "Elu", "Affine"], activation_alpha=[0.3, 0.8, 0.7, 0.4],
+        activation_beta=[0.4, 0.9, 0.05]),
+}
+# Nightly.
+MORE = {
+    "gru_short": lambda: recurrent("GRU", 3, steps=5, linear_before_reset=0, clip=0.5),
+    "lstm_clipped": lambda: recurrent("LSTM", 4, clip=0.3),
+    "gru_functions": lambda: recurrent("GRU", 3, "reverse", activations=["HardSigmoid", "LeakyRelu"], activation_alpha=[0.25, 0.1],
+                                       activation_beta=[0.45]),
+    "lstm_small_letters": lambda: recurrent("LSTM", 4, activations=["sigmoid", "tanh", "tanh"]),
+} | {
+    f"rnn_{name.lower()}": lambda name=name, alpha=alpha, beta=beta: recurrent(
+        "RNN", 1, steps=20, activations=[name], **({"activation_alpha": [alpha]} if alpha else {}),
+        **({"activation_beta": [beta]} if beta else {}))
+    for name, alpha, beta in (("Affine", 0.2, 0.1), ("LeakyRelu", 0.0, 0.0), ("ThresholdedRelu", 0.3, 0.0), ("ScaledTanh", 0.7, 1.2),
+                              ("HardSigmoid", 0.0, 0.0), ("Elu", 0.5, 0.0), ("Softsign", 0.0, 0.0), ("Softplus", 0.0, 0.0))
 }
 
 
@@ -205,7 +224,7 @@ def call(command, environment=None):
 
 
 def check(name, kpc, folder, arch, device, environment):
-    made, feeds = CASES[name]()
+    made, feeds = (CASES | MORE)[name]()
     folder.mkdir(parents=True, exist_ok=True)
     source, artifact = folder / "model.onnx", folder / "model.kpc"
     onnx.save(made, source)
@@ -233,6 +252,9 @@ def check(name, kpc, folder, arch, device, environment):
 def main():
     arguments = sys.argv[1:]
     names = list(CASES)
+    if "--more" in arguments:
+        names = list(MORE)
+        arguments.remove("--more")
     if "--only" in arguments:
         at = arguments.index("--only")
         names = arguments[at + 1].split(",")

@@ -171,8 +171,32 @@ def cumulative():
         "n", {"x": normal(5, 3, 4)}, np.array(0), np.array(1), np.array(-1))
 
 
+def blocks(nodes):
+    """Rows are filled up to whole blocks of eight, and any number of rows runs: `rest` is how many are added."""
+    nodes = [node("Shape", ["x"], ["sizes"]), node("Gather", ["sizes", "first"], ["n"]), *nodes,
+             node("Concat", ["front", "rest", "front_one"], ["pads"], axis=0), node("Pad", ["x", "pads"], ["long"]),
+             node("Reshape", ["long", "parts"], ["y"])]
+    constants = {"first": ints(0), "k": ints(8), "front": ints(0, 0), "front_one": ints(0), "one": ints(1), "parts": ints(-1, 8, 4)}
+    return model(nodes, [value("x", ["rows", 4])], [value("y", None)], [constant(n, v) for n, v in constants.items()]), [
+        {"x": normal(n, 4)} for n in (1, 7, 8, 13)]
+
+
+def blocks_short():
+    return blocks([node("Neg", ["n"], ["m"]), node("Mod", ["m", "k"], ["rest"])])
+
+
+def blocks_long():
+    return blocks([node("Mod", ["n", "k"], ["over"]), node("Sub", ["k", "over"], ["m"]), node("Mod", ["m", "k"], ["rest"])])
+
+
+def blocks_quotient():
+    return blocks([node("Add", ["n", "k"], ["a"]), node("Sub", ["a", "one"], ["b"]), node("Div", ["b", "k"], ["q"]),
+                   node("Mul", ["q", "k"], ["whole"]), node("Sub", ["whole", "n"], ["rest"])])
+
+
 CASES = {case.__name__: case for case in (expand, tile, reshape, reshape_to_the_rest, slices, last_rows, position, split, counting,
-                                          top, resize, one_hot, zeros, loop, reduced, cumulative)}
+                                          top, resize, one_hot, zeros, loop, reduced, cumulative,
+                                          blocks_short, blocks_long, blocks_quotient)}
 CASES |= {f"pad_{mode}": pad(mode) for mode in ("constant", "edge", "reflect", "wrap")}
 
 

@@ -24,9 +24,10 @@ except ImportError:
 
 import written_operators
 import operator_programs
+import recurrent_programs
 from program_writer import Graph, Number, Program, Ref, Type
 
-CASES = dict(operator_programs.CASES)
+CASES = operator_programs.CASES | recurrent_programs.CASES
 
 
 def case(function):
@@ -34,7 +35,8 @@ def case(function):
     return function
 
 
-EVERYWHERE = set(operator_programs.EVERYWHERE)
+EVERYWHERE = operator_programs.EVERYWHERE | recurrent_programs.EVERYWHERE
+EXACT = written_operators.EXACT | recurrent_programs.EXACT
 
 
 def everywhere(function):
@@ -656,6 +658,9 @@ def check(name, options):
         return None if code == 1 and runs in said else f"should be refused with '{runs}': {said}"
     if code:
         return f"does not compile: {said}"
+    shows = recurrent_programs.SHOWS.get(name, "")
+    if shows not in call([options.kpc, "inspect", folder / "model.kpc"])[1]:
+        return f"has no kernel '{shows}'"
     devices = ["host", "emulate:sm_80"] if name in EVERYWHERE else ["host"]
     for device, (inputs, outputs) in itertools.product(devices, runs):
         command = [options.kpc, "run", folder / "model.kpc", "--output-dir", folder, "-q", "--device", device]
@@ -674,7 +679,7 @@ def check(name, options):
             got = np.load(folder / file)
             if got.shape != wanted.shape:
                 return f"{device}: output {place} has the shape {got.shape}, not {wanted.shape}"
-            relative, absolute = written_operators.EXACT.get(name, (2e-4, 2e-5))
+            relative, absolute = EXACT.get(name, (2e-4, 2e-5))
             if wanted.size and not np.allclose(got, wanted, relative, absolute, equal_nan=True):
                 off = np.abs(got.astype(np.float64) - wanted)
                 at = np.unravel_index(np.nanargmax(off - relative * np.abs(wanted)), off.shape)
@@ -690,8 +695,9 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     own = list(CASES)
-    CASES.update(written_operators.CASES)
-    default = list(written_operators.CASES) if options.operators else own + list(written_operators.SHORT)
+    more = written_operators.CASES | recurrent_programs.MORE
+    CASES.update(more)
+    default = list(more) if options.operators else own + list(written_operators.SHORT)
     faults = 0
     for name in options.names or default:
         fault = check(name, options)

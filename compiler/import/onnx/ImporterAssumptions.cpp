@@ -122,6 +122,9 @@ bool Importer::assumeSquare(const Expr &A, const Expr &C, NodeImport &Where) {
 }
 
 bool Importer::assumeEqual(const Expr &A, const Expr &C, NodeImport &Where) {
+  // What holds for all sizes comes before what restricts them.
+  if (!shape::remaindersThatMakeEqual(A, C).empty())
+    return assumeParts(A, C, Where);
   return assumeMultiple(A, C, Where) || assumeParts(A, C, Where) ||
          assumeSquare(A, C, Where);
 }

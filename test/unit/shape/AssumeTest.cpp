@@ -44,6 +44,35 @@ TEST(Assume, NothingMakesThemEqual) {
   EXPECT_FALSE(multipleThatMakesEqual({}, H.floorDiv(2), H));
 }
 
+/// Whether the sizes are the same for all values, and known to be.
+static bool alwaysEqual(Expr A, Expr B) {
+  std::vector<Replacement> List = remaindersThatMakeEqual(A, B);
+  for (const Replacement &R : List) {
+    EXPECT_EQ(R.Left, R.Right);
+    for (int64_t N = 0; N < 40; ++N)
+      EXPECT_EQ(R.Part.evaluate({{"h", N}, {"w", 3}}),
+                R.New.evaluate({{"h", N}, {"w", 3}}));
+    A = A.replace(R.Part, R.New);
+    B = B.replace(R.Part, R.New);
+  }
+  return A == B && !List.empty();
+}
+
+TEST(Assume, WhatIsFilledUpIsAMultiple) {
+  for (int64_t K : {2, 8, 12}) {
+    Expr Short = H + (Expr(0) - H).mod(K),
+         Long = H + (Expr(K) - H.mod(K)).mod(K);
+    for (const Expr &A : {Short, Long}) {
+      EXPECT_TRUE(alwaysEqual(A, A.floorDiv(K) * K)) << A.str();
+      EXPECT_TRUE(alwaysEqual(A * W, A.floorDiv(K) * W * K)) << A.str();
+      EXPECT_FALSE(alwaysEqual(A + 1, (A + 1).floorDiv(K) * K)) << A.str();
+    }
+  }
+  // No remainder is in the way.
+  EXPECT_TRUE(remaindersThatMakeEqual(H.floorDiv(8) * 8, H).empty());
+  EXPECT_TRUE(remaindersThatMakeEqual(H.mod(8), H).empty());
+}
+
 TEST(Assume, OfTwoSymbolsNoneIsGuessed) {
   Expr P = H * W;
   EXPECT_FALSE(multipleThatMakesEqual({}, P.floorDiv(4) * 4, P));

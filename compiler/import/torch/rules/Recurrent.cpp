@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Recurrent.h"
 #include "compiler/import/torch/Importer.h"
 #include "compiler/import/torch/Rules.h"
 
@@ -12,23 +13,18 @@ using namespace kpc::graph;
 
 namespace kpc::torch {
 
-/// Steps are written out one by one.
-static constexpr int64_t MostSteps = 256;
+using frontend::Activation;
+using frontend::RecurrentLayer;
+using frontend::RecurrentResults;
+using frontend::RecurrentWay;
 
 namespace {
 enum class Cell { Tanh, Relu, Gru, Lstm };
 
-struct Layer {
+/// The weights of a cell, in PyTorch's order of gates.
+struct CellWeights {
   Value W, R, InputBias = {}, StateBias = {};
-  Value Projection =
-      {}; ///< of the state, [projected, hidden]; null without one
   int64_t Hidden = 0;
-};
-
-/// One direction of one layer over time.
-struct Track {
-  SmallVector<Value> Outputs; ///< by time
-  Value State, Memory;
 };
 } // namespace
 
@@ -37,7 +33,7 @@ static Value part(NodeImport &N, Value V, int64_t I, int64_t Size) {
 }
 
 /// The next state; gates in PyTorch's order: i f g o, and r z n.
-static void step(NodeImport &N, Cell C, const Layer &L, Value Inputs,
+static void step(NodeImport &N, Cell C, const CellWeights &L, Value Inputs,
                  Value &State, Value &Memory) {
   Value Own = N.matmul(State, N.transpose(L.R, {1, 0}));
   if (L.StateBias)
@@ -62,33 +58,54 @@ static void step(NodeImport &N, Cell C, const Layer &L, Value Inputs,
     Value New = Tanh(part(N, Sum, 2, H)), Out = Sigmoid(part(N, Sum, 3, H));
     Memory = N.add(N.mul(Forget, Memory), N.mul(In, New));
     State = N.mul(Out, Tanh(Memory));
-    if (L.Projection)
-      State = N.matmul(State, N.transpose(L.Projection, {1, 0}));
     return;
   }
   State = C == Cell::Tanh ? Tanh(Sum) : N.unary<ReluOp>(Sum);
 }
 
-static Track run(NodeImport &N, Cell C, const Layer &L, Value X, Value State,
-                 Value Memory, bool Backwards) {
-  Value All = N.matmul(X, N.transpose(L.W, {1, 0}));
-  if (L.InputBias)
-    All = N.add(All, L.InputBias);
-  Track T;
-  T.State = State;
-  T.Memory = Memory;
-  int64_t Steps = N.dims(X)[0].asConstant().value_or(0);
-  T.Outputs.resize(static_cast<size_t>(Steps));
-  for (int64_t I = 0; I < Steps && All; ++I) {
-    int64_t At = Backwards ? Steps - 1 - I : I;
-    Value Inputs = N.sliceAxis(All, 0, At, 1);
-    if (!Inputs || !T.State)
-      return {};
-    Inputs = N.reshape(Inputs, N.dims(Inputs).drop_front());
-    step(N, C, L, Inputs, T.State, T.Memory);
-    T.Outputs[static_cast<size_t>(At)] = N.unsqueeze(T.State, {0});
+/// Rows of weights or biases in ONNX's order of gates: i o f g, and z r n.
+static Value inOrder(NodeImport &N, Cell C, Value V, int64_t Hidden) {
+  if (!V || (C != Cell::Lstm && C != Cell::Gru))
+    return V;
+  Ints Order = C == Cell::Lstm ? Ints{0, 3, 1, 2} : Ints{1, 0, 2};
+  SmallVector<Value> Parts;
+  for (int64_t Gate : Order)
+    Parts.push_back(N.sliceAxis(V, 0, Gate * Hidden, Hidden));
+  return N.concat(Parts, 0);
+}
+
+/// The start of a layer's directions, with the batch of its input.
+static Value startOf(NodeImport &N, Value All, int64_t First, int64_t Ways,
+                     Value X) {
+  Value V = N.sliceAxis(All, 0, First, Ways);
+  if (!V || N.rank(V) != 3)
+    return {};
+  Dims Sizes(N.dims(V));
+  if (Sizes[1] == N.dims(X)[1])
+    return V;
+  if (!N.unify(Sizes[1], N.dims(X)[1])) {
+    N.fail(Code::ImportShape, "the state is " + dimsText(N.dims(All)) +
+                                  ", expected a batch of " +
+                                  N.dims(X)[1].str());
+    return {};
   }
-  return T;
+  Sizes[1] = N.dims(X)[1];
+  return N.reshape(V, Sizes);
+}
+
+static std::array<Activation, 3> functionsOf(Cell C) {
+  using Kind = Activation::Kind;
+  switch (C) {
+  case Cell::Tanh:
+    return {Activation{Kind::Tanh}};
+  case Cell::Relu:
+    return {Activation{Kind::Relu}};
+  case Cell::Gru:
+  case Cell::Lstm:
+    break;
+  }
+  return {Activation{Kind::Sigmoid}, Activation{Kind::Tanh},
+          Activation{Kind::Tanh}};
 }
 
 /// A result that is not compared with its declaration: PyTorch 2.11 writes the
@@ -131,42 +148,50 @@ template <Cell C> static void recurrent(NodeImport &N) {
   } else if (BatchFirst) {
     X = N.transpose(X, {1, 0, 2});
   }
-  std::optional<int64_t> Steps = X ? N.dims(X)[0].asConstant() : std::nullopt;
-  if (!Steps || *Steps < 1 || *Steps > MostSteps) {
-    N.unsupported("a recurrent layer over " +
-                  (X ? N.dims(X)[0].str() : std::string("?")) +
-                  " steps; kpc takes a known number up to " +
-                  std::to_string(MostSteps));
-    return;
-  }
+  if (!X || N.rank(X) != 3)
+    return N.give();
+  if (std::optional<int64_t> Steps = N.dims(X)[0].asConstant();
+      Steps && *Steps < 1)
+    return (void)N.unsupported("a recurrent layer over no steps");
+  auto Loop = [&](const Expr &Count, ArrayRef<Value> Inits,
+                  ArrayRef<bool> Reversed, frontend::LoopFunction Body) {
+    return N.loop(Count, Inits, Reversed, Body);
+  };
   SmallVector<Value> States, Memories;
   for (int64_t I = 0; I < Layers; ++I) {
-    SmallVector<Track> Tracks;
+    RecurrentLayer L;
+    L.Of = C == Cell::Lstm  ? RecurrentLayer::Cells::Lstm
+           : C == Cell::Gru ? RecurrentLayer::Cells::Gru
+                            : RecurrentLayer::Cells::Rnn;
+    L.LinearBeforeReset = true;
+    L.X = X;
     for (int64_t D = 0; D < Ways; ++D) {
-      int64_t At = I * Ways + D;
-      Value *P = &Params[static_cast<size_t>(At) * Each];
-      Layer L{P[0], P[1], Biases ? P[2] : Value(), Biases ? P[3] : Value()};
-      if (Projects)
-        L.Projection = P[Each - 1];
-      L.Hidden =
-          N.dims(Projects ? L.Projection : L.R)[1].asConstant().value_or(0);
-      auto Plane = [&](Value V) {
-        V = N.sliceAxis(V, 0, At, 1);
-        return V ? N.reshape(V, N.dims(V).drop_front()) : V;
-      };
-      Tracks.push_back(run(N, C, L, X, Plane(Start[0]),
-                           C == Cell::Lstm ? Plane(Start[1]) : Value(),
-                           D == 1));
-      if (!Tracks.back().State)
+      Value *P = &Params[static_cast<size_t>(I * Ways + D) * Each];
+      if (!P[0] || !P[1] || N.rank(P[1]) != 2)
         return N.give();
-      States.push_back(N.unsqueeze(Tracks.back().State, {0}));
-      if (C == Cell::Lstm)
-        Memories.push_back(N.unsqueeze(Tracks.back().Memory, {0}));
+      L.Hidden = N.dims(P[0])[0].asConstant().value_or(0) / L.gates();
+      auto Ordered = [&](Value V) { return inOrder(N, C, V, L.Hidden); };
+      RecurrentWay Way{Ordered(P[0]), Ordered(P[1]),
+                       Biases ? Ordered(P[2]) : Value(),
+                       Biases ? Ordered(P[3]) : Value()};
+      if (Projects)
+        Way.Projection = P[Each - 1];
+      Way.Reversed = D == 1;
+      Way.Functions = functionsOf(C);
+      L.Ways.push_back(Way);
     }
-    SmallVector<Value> Sides;
-    for (Track &T : Tracks)
-      Sides.push_back(N.concat(T.Outputs, 0));
-    X = N.concat(Sides, 2);
+    L.State = startOf(N, Start[0], I * Ways, Ways, X);
+    if (C == Cell::Lstm)
+      L.Memory = startOf(N, Start[1], I * Ways, Ways, X);
+    RecurrentResults Made = frontend::importRecurrent(N, L, Loop);
+    if (!Made.Outputs || !Made.State)
+      return N.give();
+    States.push_back(Made.State);
+    if (C == Cell::Lstm)
+      Memories.push_back(Made.Memory);
+    // [steps, batch, directions, hidden]: both sides are one row.
+    ArrayRef<Expr> Sizes = N.dims(Made.Outputs);
+    X = N.reshape(Made.Outputs, {Sizes[0], Sizes[1], Sizes[2] * Sizes[3]});
     if (!X)
       return N.give();
   }
@@ -192,8 +217,8 @@ template <Cell C> static void cell(NodeImport &N) {
     Start = N.tensors("hx");
   else
     Start = {N.tensor("hx")};
-  Layer L{N.tensor("w_ih"), N.tensor("w_hh"), N.optionalTensor("b_ih"),
-          N.optionalTensor("b_hh")};
+  CellWeights L{N.tensor("w_ih"), N.tensor("w_hh"), N.optionalTensor("b_ih"),
+                N.optionalTensor("b_hh")};
   if (N.bad() || Start.size() != (C == Cell::Lstm ? 2 : 1) || N.rank(L.R) != 2)
     return N.give();
   L.Hidden = N.dims(L.R)[1].asConstant().value_or(0);
@@ -209,16 +234,15 @@ template <Cell C> static void cell(NodeImport &N) {
 }
 
 ArrayRef<Rule> recurrentRules() {
-  constexpr std::string_view Known = "a known number of steps up to 256";
   static const Rule Rows[] = {
       {"gru_cell.default", cell<Cell::Gru>},
       {"lstm_cell.default", cell<Cell::Lstm>},
       {"rnn_relu_cell.default", cell<Cell::Relu>},
       {"rnn_tanh_cell.default", cell<Cell::Tanh>},
-      {"gru.input", recurrent<Cell::Gru>, InPlace::No, Known},
-      {"lstm.input", recurrent<Cell::Lstm>, InPlace::No, Known},
-      {"rnn_relu.input", recurrent<Cell::Relu>, InPlace::No, Known},
-      {"rnn_tanh.input", recurrent<Cell::Tanh>, InPlace::No, Known},
+      {"gru.input", recurrent<Cell::Gru>},
+      {"lstm.input", recurrent<Cell::Lstm>},
+      {"rnn_relu.input", recurrent<Cell::Relu>},
+      {"rnn_tanh.input", recurrent<Cell::Tanh>},
   };
   return Rows;
 }
