@@ -234,7 +234,7 @@ static void addQuantisation(OpPassManager &Passes,
                                             : blocksOf(P));
     Switches.Int8 = Use(target::prefersInt8(For.first()));
     Switches.Fp8 = Use(target::multipliesFp8(For.first()));
-    Switches.Wgmma = hasWgmma(For);
+    Switches.Wgmma = target::copiesRowsOfFp8(For.first());
     Passes.addPass(graph::createSwitchPrecisions(Switches));
   }
   addBlocks(Passes, Options);
@@ -243,14 +243,14 @@ static void addQuantisation(OpPassManager &Passes,
   if (!Options.Calibration.empty()) {
     graph::SmoothChannelsOptions Smooth;
     Ask(Smooth);
-    Smooth.Wgmma = hasWgmma(For);
+    Smooth.Wgmma = target::copiesRowsOfFp8(For.first());
     Smooth.Fp8 = Use(target::multipliesFp8(For.first()));
     if (Options.SmoothChannels)
       Passes.addNestedPass<func::FuncOp>(
           graph::createSmoothChannels(Smooth, Tools.Read));
     graph::CorrectBiasOptions Bias;
     Ask(Bias);
-    Bias.Wgmma = hasWgmma(For);
+    Bias.Wgmma = target::copiesRowsOfFp8(For.first());
     Bias.Fp8 = Use(target::multipliesFp8(For.first()));
     if (Options.CorrectBias)
       Passes.addNestedPass<func::FuncOp>(
@@ -261,7 +261,7 @@ static void addQuantisation(OpPassManager &Passes,
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseConvs(Convs));
   graph::QuantiseGemmsOptions Gemms;
   Ask(Gemms);
-  Gemms.Wgmma = hasWgmma(For);
+  Gemms.Wgmma = target::copiesRowsOfFp8(For.first());
   Gemms.Fp8 = Use(target::multipliesFp8(For.first()));
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
 }
@@ -331,8 +331,14 @@ static void addLegalisation(OpPassManager &Passes,
   Codes.Fp8 = target::multipliesFp8(For.first());
   Codes.Int8 = target::multipliesInt8(For.first());
   Codes.Dequantised = target::prefersInt8(For.first());
-  if (Codes.Fp8 || Codes.Int8)
-    Passes.addNestedPass<func::FuncOp>(graph::createSinkScales(Codes));
+  if (Codes.Fp8 || Codes.Int8) {
+    std::unique_ptr<Pass> Scales = graph::createSinkScales(Codes);
+    // What tcgen05 does not fit, it multiplies in 16 bits, faster than mma.sync
+    // multiplies FP8.
+    if (For.first().Can.Tcgen05)
+      Scales = withOption(std::move(Scales), "whole-rows");
+    Passes.addNestedPass<func::FuncOp>(std::move(Scales));
+  }
   addQuantisation(Passes, Options, For, Tools);
   if (For.first().Can.MmaSync & target::MmaBlockScaled)
     Passes.addNestedPass<func::FuncOp>(graph::createPackBlockScales());

@@ -80,7 +80,8 @@ bool kpc::roundsToTf32(func::FuncOp Kernel, const CompiledKernel &Compiled) {
 /// Whether tensor cores multiply FP8 there.
 static bool multipliesFp8(const CompiledKernel &Kernel) {
   StringRef Ptx = Kernel.Ptx;
-  return Ptx.contains(".f32.e4m3.") || Ptx.contains(".f32.e5m2.");
+  return Ptx.contains(".f32.e4m3.") || Ptx.contains(".f32.e5m2.") ||
+         Ptx.contains("kind::f8f6f4");
 }
 
 /// Whether tensor cores multiply integers of 8 bits there.

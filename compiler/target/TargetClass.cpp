@@ -29,8 +29,10 @@ std::string TargetClass::name() const {
 
 bool multipliesFp8(const Target &T) {
   bool BySync = T.Can.CpAsync && (T.Can.MmaSync & MmaFp8) != 0;
-  return T.Can.Wgmma || (BySync && !T.Can.Tcgen05);
+  return T.Can.Wgmma || T.Can.Tcgen05 || BySync;
 }
+
+bool copiesRowsOfFp8(const Target &T) { return T.Can.Wgmma || T.Can.Tcgen05; }
 
 bool multipliesInt8(const Target &T) {
   return T.Can.CpAsync && (T.Can.MmaSync & MmaInt8) != 0;

@@ -36,9 +36,11 @@ struct TargetClass {
   std::string name() const;
 };
 
-/// Whether kernels on tensor cores multiply FP8, faster than floats: not by
-/// mma.sync where there is tcgen05.
+/// Whether kernels on tensor cores multiply FP8, faster than floats.
 bool multipliesFp8(const Target &T);
+/// Whether those that are faster read whole rows of 16 bytes alone, as TMA
+/// copies them: by wgmma and tcgen05.
+bool copiesRowsOfFp8(const Target &T);
 /// Whether kernels on tensor cores multiply integers of 8 bits.
 bool multipliesInt8(const Target &T);
 /// Whether that is faster than floats: not by mma.sync where there is tcgen05.

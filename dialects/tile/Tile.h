@@ -20,6 +20,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "dialects/layout/ElementType.h"
 #include "dialects/tile/TileDialect.h.inc"
 #include "dialects/tile/TileEnums.h.inc"
 #define GET_TYPEDEF_CLASSES
@@ -38,6 +39,9 @@ inline constexpr int64_t MostClusterBlocks = 8;
 /// Rows (lanes) and columns of a block's tensor memory, on every chip that has
 /// one (PTX ISA, tcgen05).
 inline constexpr int64_t TensorMemoryRows = 128, TensorMemoryColumns = 512;
+
+/// What products in tensor memory call a factor's elements; f32 is tf32.
+layout::ElementType tensorMemoryFactor(mlir::Type Element);
 
 /// The type behind a fragment or a pending fragment.
 FragmentType fragmentOf(mlir::Type Ty);

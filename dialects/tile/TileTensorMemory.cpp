@@ -76,10 +76,16 @@ LogicalResult TmemFreeOp::verify() {
 // Products
 //===----------------------------------------------------------------------===//
 
-static layout::ElementType elementOf(Type Ty) {
-  return Ty.isF16()    ? layout::ElementType::F16
-         : Ty.isBF16() ? layout::ElementType::BF16
-                       : layout::ElementType::TF32;
+layout::ElementType kpc::tile::tensorMemoryFactor(Type Element) {
+  if (Element.isF16())
+    return layout::ElementType::F16;
+  if (Element.isBF16())
+    return layout::ElementType::BF16;
+  if (isa<Float8E4M3FNType>(Element))
+    return layout::ElementType::E4M3;
+  if (isa<Float8E5M2Type>(Element))
+    return layout::ElementType::E5M2;
+  return layout::ElementType::TF32;
 }
 
 /// What a product writes is a stage's that nobody reads yet.
@@ -100,15 +106,17 @@ LogicalResult TmemMmaOp::verify() {
     return emitOpError() << "expected floats, whose sums tensor memory holds, "
                             "got "
                          << A.Element;
-  if (A.Element.isF32() && !(A.SumContiguous && B.SumContiguous))
-    return emitOpError("on f32 expected both operands contiguous along K");
+  if (A.Element.getIntOrFloatBitWidth() != 16 &&
+      !(A.SumContiguous && B.SumContiguous))
+    return emitOpError() << "on " << A.Element
+                         << " expected both operands contiguous along K";
   int64_t M = A.Outer, N = B.Outer, Blocks = getPair() ? 2 : 1;
   int64_t Step = 256 / int64_t(A.Element.getIntOrFloatBitWidth());
-  const layout::InstructionShape *Shape =
-      layout::findShape(getPair() ? layout::MatrixInstruction::Tcgen05Pair
-                                  : layout::MatrixInstruction::Tcgen05,
-                        elementOf(A.Element), elementOf(A.Element),
-                        layout::ElementType::F32, Step);
+  const layout::InstructionShape *Shape = layout::findShape(
+      getPair() ? layout::MatrixInstruction::Tcgen05Pair
+                : layout::MatrixInstruction::Tcgen05,
+      tensorMemoryFactor(A.Element), tensorMemoryFactor(B.Element),
+      layout::ElementType::F32, Step);
   // With 128 rows a block, columns come by 16 (PTX ISA, tcgen05.mma, shapes).
   if (M != TensorMemoryRows || N * Blocks % 16 || !Shape ||
       !Shape->allows(M * Blocks, N * Blocks, Step))

@@ -64,6 +64,7 @@ def Tile_TmemMmaOp : Tile_Op<"tmem_mma"> {
     | f16 | f32 | 16 | yes |
     | bf16 | f32 | 16 | yes |
     | tf32 in f32 | f32 | 8 | no |
+    | f8E4M3FN, f8E5M2, each as it is | f32 | 32 | no |
 
     N is a multiple of 16 up to 256.
 

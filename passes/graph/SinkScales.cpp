@@ -118,6 +118,13 @@ void finish(OpBuilder &B, Operation *Op, Value Y, const CodeOperand &A,
 
 struct SinkScalesPass : graph::impl::SinkScalesBase<SinkScalesPass> {
   using SinkScalesBase::SinkScalesBase;
+  SinkScalesPass() = default;
+  SinkScalesPass(const SinkScalesPass &Other) : SinkScalesBase(Other) {}
+
+  Option<bool> WholeRows{
+      *this, "whole-rows",
+      llvm::cl::desc("FP8 only where TMA copies operands and the result"),
+      llvm::cl::init(false)};
 
   void runOnOperation() override {
     func::FuncOp Func = getOperation();
@@ -164,8 +171,8 @@ private:
     if (!A || !W || !isTaken(Op, *A, *W))
       return;
     bool IsFp8 = isFp8(typeOf(A->Codes).getElementType());
-    StringRef Why = IsFp8 ? refusalOfFp8(Op, Facts, /*Wgmma=*/false)
-                          : refusalOfInt8(Op, Facts);
+    StringRef Why =
+        IsFp8 ? refusalOfFp8(Op, Facts, WholeRows) : refusalOfInt8(Op, Facts);
     tell(Op, Why, IsFp8);
     if (!Why.empty())
       return;

@@ -45,9 +45,16 @@ std::string BlackwellCost::str() const {
 
 namespace {
 
-/// Operations (a multiply-add is two) per cycle and multiprocessor: the peak of
-/// a B200 at its 1.86 GHz.
+/// Operations (a multiply-add is two) of 16-bit numbers per cycle and
+/// multiprocessor: the peak of a B200 at its 1.86 GHz.
 constexpr double OperationsPerCycle = 8192;
+
+/// The same of what is multiplied, as the chip's rates are: of FP8 twice as
+/// many.
+double operationsPerCycle(const GemmShape &Shape, const target::Target &T) {
+  return Shape.ElementBytes == 1 ? OperationsPerCycle * T.Cost.Fp8 / T.Cost.Fp16
+                                 : OperationsPerCycle;
+}
 // Nothing here was measured on a chip with tcgen05: the rest is what an H200
 // showed, until somebody does.
 using hopper::BarrierRoom, hopper::CacheBytesPerCycle, hopper::MinStages,
@@ -63,7 +70,7 @@ constexpr int64_t MaxN = 256, ColumnStep = 64, PairColumnStep = 128;
 int64_t roomForStages(const BlackwellSchedule &S, const GemmShape &Shape,
                       const target::Target &T) {
   int64_t Staging =
-      S.TileM * S.partColumns() * StagingBuffers * Shape.ElementBytes;
+      S.TileM * S.partColumns() * StagingBuffers * Shape.ResultBytes;
   return (T.Limit.SharedPerBlock - BarrierRoom - Staging) /
          S.stageBytes(Shape.ElementBytes);
 }
@@ -94,7 +101,7 @@ BlackwellCost costOf(const BlackwellSchedule &S, const GemmShape &Shape,
   int64_t AtOnce = T.Cost.SmCount / S.blocks();
   Cost.Waves = Ceil(Tiles, double(AtOnce));
   Cost.Mma = Steps * double(S.TileM * S.TileN * S.TileK) * 2 /
-             OperationsPerCycle / PerMicrosecond;
+             operationsPerCycle(Shape, T) / PerMicrosecond;
   double Lines = (double(S.TileM * Shape.LinesOfA) +
                   double(S.ownColumns() * Shape.LinesOfB)) *
                  double(S.TileK * Shape.ElementBytes) / CacheLineBytes;

@@ -125,17 +125,16 @@ struct LowerTmemMma : TilePattern<TmemMmaOp> {
                          Adaptor.getA(), !Op.getATransposed()),
         B(Rewriter, Loc, layout::TensorEngine::Tcgen05, Op.getB().getType(),
           Adaptor.getB(), Op.getBTransposed());
-    bool IsTf32 = TileA.getElement().isF32();
-    Value Instruction = W.i32(int64_t(describe(Op).encode()));
+    layout::InstructionDescriptor Described = describe(Op);
+    Value Instruction = W.i32(int64_t(Described.encode()));
     Value Add = Adaptor.getAdd();
     int64_t K = Op.getATransposed() ? TileA.getRows() : TileA.getColumns();
     int64_t Steps = K * int64_t(TileA.getElementBits()) / 256;
     for (int64_t Step = 0; Step < Steps; ++Step) {
       Value OfA = A.at(Step, 0), OfB = B.at(Step, 0);
       NVVM::Tcgen05MMAOp::create(
-          Rewriter, Loc,
-          IsTf32 ? NVVM::Tcgen05MMAKind::TF32 : NVVM::Tcgen05MMAKind::F16,
-          groupOf(Op.getPair()), NVVM::Tcgen05MMACollectorOp::DISCARD,
+          Rewriter, Loc, kindOf(Described.Kind), groupOf(Op.getPair()),
+          NVVM::Tcgen05MMACollectorOp::DISCARD,
           /*aShift=*/false, Adaptor.getD(), OfA, OfB, Instruction, Add,
           /*scaleInputD=*/Value(), /*disableOutputLane=*/Value());
       if (!Step)
@@ -145,15 +144,30 @@ struct LowerTmemMma : TilePattern<TmemMmaOp> {
     return success();
   }
 
+  static NVVM::Tcgen05MMAKind kindOf(layout::Tcgen05Kind Kind) {
+    switch (Kind) {
+    case layout::Tcgen05Kind::F16:
+      return NVVM::Tcgen05MMAKind::F16;
+    case layout::Tcgen05Kind::TF32:
+      return NVVM::Tcgen05MMAKind::TF32;
+    case layout::Tcgen05Kind::F8F6F4:
+      return NVVM::Tcgen05MMAKind::F8F6F4;
+    case layout::Tcgen05Kind::I8:
+      return NVVM::Tcgen05MMAKind::I8;
+    }
+    llvm_unreachable("all kinds are named");
+  }
+
   /// M and N are those of the pair.
   static layout::InstructionDescriptor describe(TmemMmaOp Op) {
     layout::InstructionDescriptor I;
-    Type Element = Op.getA().getType().getElement();
-    if (Element.isF32())
-      I.Kind = layout::Tcgen05Kind::TF32;
-    I.A = I.B = Element.isF16()    ? layout::ElementType::F16
-                : Element.isBF16() ? layout::ElementType::BF16
-                                   : layout::ElementType::TF32;
+    Type OfA = Op.getA().getType().getElement(),
+         OfB = Op.getB().getType().getElement();
+    I.Kind = OfA.isF32()                        ? layout::Tcgen05Kind::TF32
+             : OfA.getIntOrFloatBitWidth() == 8 ? layout::Tcgen05Kind::F8F6F4
+                                                : layout::Tcgen05Kind::F16;
+    I.A = tensorMemoryFactor(OfA);
+    I.B = tensorMemoryFactor(OfB);
     I.M = TensorMemoryRows * (Op.getPair() ? 2 : 1);
     I.N = Op.getD().getType().getColumns();
     I.AOrder = Op.getATransposed() ? layout::Major::MN : layout::Major::K;

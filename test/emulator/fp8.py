@@ -5,7 +5,8 @@
 """GEMMs of FP8, and GEMMs and convolutions whose results are quantised, on the emulator.   fp8.py KPC DRIVER TARGET FOLDER
 
 Models of test/device/fp8.py, of ragged sizes, on targets that multiply FP8: by wgmma on sm_90a, by mma.sync what that does not fit,
-and on others; on all targets kernels that end in QuantizeLinear (emulated.py).
+and on others; by tcgen05 on sm_100a, which multiplies 16 bits where codes do not fit; on all targets kernels that end in QuantizeLinear
+(emulated.py).
 """
 
 import sys
@@ -24,6 +25,13 @@ GEMMS = [((130, 72, 208), "tensor", "bf16", "e4m3", "e4m3", "", 0), ((70, 200, 5
          ((300, 136, 272), "rows", "bf16", "e4m3", "e4m3", "gemm 128x192x128 stages 3 group_m 2 cluster 2x1", 0),
          ((400, 72, 144), "tensor", "bf16", "e4m3", "e4m3", "gemm 192x64x128 stages 3 group_m 1", 0),
          ((45, 80, 96), "tensor", "bf16", "e4m3", "e4m3", "", 128)]
+# By tcgen05: one block and a pair, more steps along K than stages, and more tiles than one.
+TENSOR_MEMORY = [*GEMMS[:4], GEMMS[-1],
+                 ((33, 64, 1040), "tensor", "fp16", "e4m3", "e4m3", "gemm 128x64x128 stages 2 group_m 2", 0),
+                 ((300, 264, 272), "rows", "fp16", "e5m2", "e4m3", "gemm 128x128x128 stages 3 group_m 2", 0),
+                 ((264, 392, 144), "tensor", "bf16", "e4m3", "e4m3", "gemm 128x192x128 stages 2 group_m 1", 0),
+                 ((600, 264, 400), "rows", "bf16", "e4m3", "e5m2", "gemm 256x128x128 stages 3 group_m 2 pair", 0),
+                 ((520, 520, 272), "tensor", "fp16", "e4m3", "e4m3", "gemm 256x256x128 stages 2 group_m 1 pair", 0)]
 # By mma.sync: rows of memory begin anywhere, and K has any remainder.
 ANYWHERE = [((66, 67, 77), "rows", "fp16", "e4m3", "e5m2", "", 0), ((40, 72, 76), "tensor", "bf16", "e5m2", "e4m3", "", 0)]
 BY_SYNC = [((130, 72, 208), "tensor", "bf16", "e4m3", "e4m3", "", 0), ((129, 136, 144), "rows", "bf16", "e5m2", "e5m2", "", 0),
@@ -86,6 +94,11 @@ def cases(target):
     if hopper:
         yield from (gemm(*one) for one in GEMMS)
         yield from (gemm(*one, "mmasync ", 0) for one in ANYWHERE)
+        yield perceptron(37, 96, 384)
+    elif target == "sm_100a":
+        yield from (gemm(*one) for one in TENSOR_MEMORY)
+        # Codes become 16 bits in front: copies of them, too.
+        yield from (gemm(*one, "gemm ", 0) for one in ANYWHERE)
         yield perceptron(37, 96, 384)
     elif target != "sm_80":
         yield from (gemm(*one, "mmasync ", 0) for one in ANYWHERE)

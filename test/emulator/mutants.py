@@ -23,6 +23,7 @@ import attention
 import convolutions
 import decode
 import emulated
+import fp8
 import gemv
 import mma_sync
 import mutations
@@ -43,6 +44,8 @@ KERNELS = {
                                                        schedule="gemm 128x64x64 stages 2 group_m 2")),
     "pair": ("sm_100a", lambda: products.case("pair", "fp16", 600, 320, 264, False, False, False,
                                               schedule="gemm 256x128x64 stages 2 group_m 2 pair")),
+    "fp8": ("sm_100a", lambda: fp8.gemm((600, 136, 640), "rows", "bf16", "e4m3", "e5m2", "gemm 128x64x128 stages 2 group_m 2", 0)),
+    "fp8_pair": ("sm_100a", lambda: fp8.gemm((600, 264, 640), "rows", "fp16", "e4m3", "e4m3", "gemm 256x128x128 stages 2 group_m 2 pair", 0)),
     "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 stages 2 group_m 8")),
     "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
     "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
@@ -56,6 +59,9 @@ KERNELS = {
     "gemv": ("sm_90a", lambda: gemv.case(2, 1096, 2200, "bf16", True, False, 0)),
     "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False))}
 
+# Those whose sums are in tensor memory.
+TENSOR_MEMORY = ("tensor_memory", "pair", "fp8", "fp8_pair")
+
 # What changes nothing that can be seen: kernel ("": any), the mutant's description, how many there may be (0: any number), why.
 EQUIVALENT = [
     ("", r"bar\.warp\.sync.* removed", 0, "the lanes of a warp go in step here, and the branches around it touch no memory"),
@@ -64,11 +70,12 @@ EQUIVALENT = [
     ("", r"tcgen05\.relinquish.* removed", 1, "no other kernel asks for tensor memory"),
     ("", r"tcgen05\.fence.* removed", 4, "tensor memory is taken and given back with nothing under way in it"),
     *[(kernel, r"^bar\.sync removed", 1, "taking tensor memory brings a barrier that stands behind it")
-      for kernel in ("tensor_memory", "pair")],
+      for kernel in TENSOR_MEMORY],
     *[(kernel, r"^try_wait (passed over|for the other phase)", 4, "who copies stays until all is read, as who finishes does")
-      for kernel in ("tensor_memory", "pair")],
-    *[(kernel, r"^xor left out", 2, "the phase of such a wait") for kernel in ("tensor_memory", "pair")],
-    ("pair", r"tcgen05\.wait::ld.* removed", 1, "registers are waited for by their use, and the last part's wait is in front of the release"),
+      for kernel in TENSOR_MEMORY],
+    *[(kernel, r"^xor left out", 2, "the phase of such a wait") for kernel in TENSOR_MEMORY],
+    *[(kernel, r"tcgen05\.wait::ld.* removed", 1, "registers are waited for by their use, and the last part's wait is in front of the release")
+      for kernel in ("pair", "fp8_pair")],
     ("turns", r"^bar\.sync removed", 1, "the turn behind the last tile is waited for by who does nothing in it"),
     ("cluster", r"^try_wait (passed over|at the next stage)", 3, "the first fill of a stage waits for nobody"),
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a stage after its last step"),

@@ -30,7 +30,27 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op on f32 expected both operands contiguous along K}}
+        // expected-error @below {{'tile.tmem_mma' op on 'f32' expected both operands contiguous along K}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Instructions would take K that is not contiguous in one that is (PTX ISA, tcgen05.mma, transposes of 8 bits); no kernel does.
+!a = !tile.smem<[128, 128], f8E4M3FN, swizzle 128>
+!b = !tile.smem<[128, 64], f8E5M2, swizzle 64>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.barrier_init
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op on 'f8E4M3FN' expected both operands contiguous along K}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }

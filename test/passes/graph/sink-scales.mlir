@@ -1,4 +1,5 @@
 // RUN: kpc-opt %s --sink-scales --canonicalize | FileCheck %s
+// RUN: kpc-opt %s --sink-scales=whole-rows --canonicalize | FileCheck %s --check-prefix ROWS
 
 !a = !graph.tensor<[32, 64], f8E4M3FN>
 !x = !graph.tensor<[32, 64], f32>
@@ -59,7 +60,11 @@ func.func @along_k(%a: !a, %b: !b, %s: !graph.tensor<[64], f32>) -> !y {
   return %y : !y
 }
 
-// Sixteen rows read weights alone; K and N may have any size.
+// Sixteen rows read weights alone; K and N may have any size, but where TMA copies all rows.
+// ROWS-LABEL: @columns(
+// ROWS: graph.matmul %{{.*}}, %{{.*}} : <[32, 64], f8E4M3FN>, <[64, 24], f8E4M3FN>
+// ROWS-LABEL: @few(
+// ROWS: graph.matmul %{{.*}}, %{{.*}} : <[32, 23], f32>, <[23, 9], f32>
 // CHECK-LABEL: @few(
 // CHECK: graph.matmul %{{.*}}, %{{.*}} : <[16, 64], f32>, <[64, 24], f32>
 // CHECK: graph.matmul %{{.*}}, %{{.*}} : <[32, 23], f8E4M3FN>, <[23, 9], f8E4M3FN>

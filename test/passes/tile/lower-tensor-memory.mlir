@@ -145,6 +145,26 @@ gpu.module @m {
     gpu.return
   }
 
+  // FP8, each of its own type: E4M3 is 0, E5M2 is 1 in bits 10 to 12; 128 elements of K are four steps of 32 bytes.
+  // CHECK-LABEL: gpu.func @fp8
+  gpu.func @fp8(%more: i1) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    // CHECK-DAG: %[[INSTRUCTION:.*]] = arith.constant 135267344 : i32
+    %a = tile.alloc : !tile.smem<[128, 128], f8E4M3FN, swizzle 128>
+    %b = tile.alloc : !tile.smem<[64, 128], f8E5M2, swizzle 128>
+    tile.barrier_init
+    %memory = tile.tmem_alloc : !d
+    tile.role "mma" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // CHECK-COUNT-4: nvvm.tcgen05.mma %{{.*}}, %[[INSTRUCTION]], %{{.*}} {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f8f6f4>}
+        // CHECK-NOT: nvvm.tcgen05.mma
+        tile.tmem_mma %a, %b transposed into %memory add %more : !tile.smem<[128, 128], f8E4M3FN, swizzle 128>, !tile.smem<[64, 128], f8E5M2, swizzle 128>, !d
+      }
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+
   // A pair: the even block hears of all copies, begins the products of both, and tells both.
   // CHECK-LABEL: gpu.func @pair
   gpu.func @pair(%x: !tile.view<bf16, box [128, 64], swizzle 128>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1], cluster = 2>, kernel.tensor_maps = [#kernel.tensor_map<buffer = 0, element = bf16, dims = ["64", "128"], strides = ["128"], box = [64, 128], swizzle = 128>]} {

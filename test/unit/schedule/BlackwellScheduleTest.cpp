@@ -101,6 +101,32 @@ TEST(BlackwellSchedule, LargeProductsArePairs) {
       StartsWith("gemm 128x64x64 stages "));
 }
 
+/// Stages of 128 bytes of K hold twice as many elements, which are multiplied
+/// in the same time.
+TEST(BlackwellSchedule, Fp8) {
+  GemmShape Shape = Shapes[0];
+  Shape.ElementBytes = 1;
+  std::vector<BlackwellCost> Ranked =
+      rankBlackwellSchedules(Shape, blackwell());
+  ASSERT_FALSE(Ranked.empty());
+  const BlackwellCost &Best = Ranked.front();
+  EXPECT_THAT(Best.Schedule.str(), StartsWith("gemm 256x256x128 stages 6 "));
+  EXPECT_THAT(Best.Schedule.str(), EndsWith(" pair"));
+  // The staging of the result has 16 bits still.
+  for (const BlackwellCost &One : Ranked)
+    EXPECT_LE(One.Schedule.Stages * (One.Schedule.stageBytes(1) + 16) +
+                  2 * 128 * 64 * 2 + 64,
+              blackwell().Limit.SharedPerBlock);
+  double Operations = 2.0 * 8192 * 8192 * 8192;
+  EXPECT_GT(Operations / Best.Total / 1e6, 0.8 * blackwell().Cost.Fp8);
+  EXPECT_LT(Best.Total,
+            0.6 * rankBlackwellSchedules(Shapes[0], blackwell()).front().Total);
+  EXPECT_TRUE(readBlackwellSchedule("gemm 128x256x128 stages 4 group_m 8",
+                                    Shape, blackwell()));
+  EXPECT_FALSE(readBlackwellSchedule("gemm 128x256x64 stages 4 group_m 8",
+                                     Shape, blackwell()));
+}
+
 TEST(BlackwellSchedule, WhatIsNone) {
   auto Read = [](const char *Text) {
     return bool(readBlackwellSchedule(Text, Shapes[0], blackwell()));

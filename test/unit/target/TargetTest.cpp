@@ -175,6 +175,15 @@ TEST(TargetClass, TargetsThatCanTheSameShareAPlan) {
   EXPECT_FALSE(Classes[1].contains(*findTarget("sm_90a")));
 }
 
+TEST(TargetClass, WhoMultipliesFp8) {
+  for (const Target &T : allTargets()) {
+    bool IsFrom89 = T.ArchSpecific || T.Name == "sm_89";
+    EXPECT_EQ(multipliesFp8(T), T.isGpu() && IsFrom89) << T.Name;
+    bool HasOwnMemory = T.Limit.TensorMemoryColumns > 0;
+    EXPECT_EQ(copiesRowsOfFp8(T), HasOwnMemory || T.Name == "sm_90a") << T.Name;
+  }
+}
+
 // Shared memory decides which attention a chip has a kernel for.
 TEST(TargetClass, LimitsTellTargetsApart) {
   EXPECT_FALSE(sharePlan(*findTarget("sm_80"), *findTarget("sm_86")));

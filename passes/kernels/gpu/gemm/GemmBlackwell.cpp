@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A GEMM of 16-bit matrices on chips with tensor memory. One warp of a
-/// block copies slices of both operands into a ring in shared memory (TMA); one
-/// thread of another begins MMAs on them (tcgen05.mma), whose accumulators grow
-/// in tensor memory; a warpgroup reads the accumulators of the tile before,
-/// does in registers what the kernel does with each element, and stores through
-/// shared memory (TMA).
+/// A GEMM of matrices of 16 bits, or of FP8, on chips with tensor memory. One
+/// warp of a block copies slices of both operands into a ring in shared memory
+/// (TMA); one thread of another begins MMAs on them (tcgen05.mma), whose
+/// accumulators grow in tensor memory; a warpgroup reads the accumulators of
+/// the tile before, does in registers what the kernel does with each element,
+/// and stores through shared memory (TMA).
 ///
 ///   global A,B ──TMA──▶ stages ─tcgen05──▶ tensor memory: two tiles of sums
 ///                        ▲ full/empty         │ full/empty
@@ -21,6 +21,10 @@
 /// In a pair, two blocks multiply as one: 256 rows, of which each has 128, by
 /// columns of which each has half in its shared memory. The even block's thread
 /// begins the MMAs of both.
+///
+/// Sums of FP8 stay in tensor memory as those of 16 bits do: tcgen05 adds them
+/// up in f32, not in 14 bits as wgmma. Scales of a tensor, of rows and of
+/// columns are part of what happens in registers.
 ///
 /// Not for: a K that may be 0, rows of memory that do not start at
 /// multiples of 16 bytes. Never run on hardware by this project.
@@ -181,10 +185,10 @@ LogicalResult BlackwellGemm::emit(GpuLaunch &Launch) {
   return Result;
 }
 
-/// What stages, and what is stored, is made for.
-bool are16Bit(const GemmMatch &P) {
-  return P.A.Element.getIntOrFloatBitWidth() == 16 &&
-         P.D.Element.getIntOrFloatBitWidth() == 16;
+/// What products, and what is stored, are made for.
+bool hasTypesOfTcgen05(const GemmMatch &P) {
+  bool Multiplied = P.A.Element.getIntOrFloatBitWidth() == 16 || P.isFp8();
+  return Multiplied && P.D.Element.getIntOrFloatBitWidth() == 16;
 }
 
 class GemmBlackwell : public GemmOperands<BlackwellGemm> {
@@ -211,9 +215,11 @@ FamilyAnswer queryGemmBlackwell(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
   if (std::optional<schedule::Refusal> No = refusalByTma(*P))
     return FamilyAnswer::refuse(*No);
-  if (!are16Bit(*P))
-    return FamilyAnswer::refuse(RefusalKind::ElementType,
-                                "operands or the result are not of 16 bits");
+  if (!hasTypesOfTcgen05(*P))
+    return FamilyAnswer::refuse(
+        RefusalKind::ElementType,
+        "operands are neither of 16 bits nor FP8, or the result is not of 16 "
+        "bits");
   std::optional<schedule::GemmShape> Shape = gemmShapeOf(*P);
   if (!Shape)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
