@@ -8,6 +8,7 @@
 
 #include "compiler/CalibratedGraph.h"
 #include "compiler/CalibrationFile.h"
+#include "compiler/Compiler.h"
 #include "compiler/TextModel.h"
 #include "compiler/weights/WeightRecipe.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -59,9 +60,9 @@ void noteMissing(ModuleOp Module, const CompileOptions &Options,
 
 void warnOfLargeValues(const CalibrationFile &File,
                        const CompileOptions &Options, Diagnostics &Diags) {
-  bool StoresFp16 = Options.Compute == Precision::Fp16 ||
-                    Options.Compute == Precision::Fp8 ||
-                    Options.Compute == Precision::Int8;
+  bool StoresFp16 =
+      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Fp8 ||
+      Options.Compute == Precision::Int8 || Options.Compute == Precision::Int4;
   if (!StoresFp16 || File.BeyondFp16.empty())
     return;
   std::string Values;
@@ -76,7 +77,8 @@ void warnOfLargeValues(const CalibrationFile &File,
 } // namespace
 
 bool kpc::attachCalibration(ModuleOp Module, const CompileOptions &Options,
-                            CompileReport &Report, Diagnostics &Diags) {
+                            SecondMoments &Moments, CompileReport &Report,
+                            Diagnostics &Diags) {
   if (Options.Calibration.empty())
     return true;
   std::optional<CalibrationFile> File =
@@ -92,6 +94,9 @@ bool kpc::attachCalibration(ModuleOp Module, const CompileOptions &Options,
                  fileDigest(Options.Model).substr(0, 12) + "…");
     return false;
   }
+  if (asksForWeightCodes(Options) && Options.RoundByFeedback &&
+      !Moments.open(*File, Options.Calibration, Diags))
+    return false;
   MLIRContext *Context = Module.getContext();
   NamedAttrList All;
   for (const CalibratedOperand &Of : File->Operands) {
@@ -107,7 +112,8 @@ bool kpc::attachCalibration(ModuleOp Module, const CompileOptions &Options,
       All.set(Of.Node, Found.attribute(Context));
   }
   Module->setAttr(graph::CalibrationAttr, All.getDictionary(Context));
-  noteMissing(Module, Options, Report);
+  if (asksForCodes(Options))
+    noteMissing(Module, Options, Report);
   warnOfLargeValues(*File, Options, Diags);
   return true;
 }

@@ -10,6 +10,7 @@
 
 #include "compiler/CompileOptions.h"
 #include "compiler/CompileReport.h"
+#include "compiler/SecondMoments.h"
 #include "compiler/diagnostics/Diagnostics.h"
 #include "compiler/import/WeightStore.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -19,7 +20,8 @@ namespace kpc {
 /// Reads --calibration's file and writes its ranges into the module. False
 /// after an error, such as a file that is of another model.
 bool attachCalibration(mlir::ModuleOp Module, const CompileOptions &Options,
-                       CompileReport &Report, Diagnostics &Diags);
+                       SecondMoments &Moments, CompileReport &Report,
+                       Diagnostics &Diags);
 
 /// The results that watch-operands added to the graph.
 std::vector<WatchedResult> watchedResults(mlir::ModuleOp Module);

@@ -54,8 +54,11 @@ std::string CalibrationFile::text() const {
      << "\"model\": " << quoted(Model) << ",\n"
      << "\"sha256\": " << quoted(Digest) << ",\n"
      << "\"method\": " << quoted(Method) << ",\n"
-     << "\"samples\": " << Samples << ",\n"
-     << "\"operands\": [";
+     << "\"samples\": " << Samples << ",\n";
+  if (!MomentsFile.empty())
+    To << "\"second moments\": {\"file\": " << quoted(MomentsFile)
+       << ", \"sha256\": " << quoted(MomentsDigest) << "},\n";
+  To << "\"operands\": [";
   for (const CalibratedOperand &Of : Operands) {
     To << (&Of == Operands.data() ? "\n" : ",\n")
        << "  {\"node\": " << quoted(Of.Node)
@@ -65,6 +68,8 @@ std::string CalibrationFile::text() const {
        << ", \"range\": " << numberText(Of.Range);
     if (Of.ScalesOfRows)
       To << ", \"scales\": \"rows\"";
+    if (Of.MomentsAt >= 0)
+      To << ", \"second moments\": " << Of.MomentsAt;
     writeList(To, "channel largest", Of.Largest);
     writeList(To, "channel mean", Of.Mean);
     writeList(To, "channel rms", Of.Rms);
@@ -122,6 +127,11 @@ static std::string readOperand(const llvm::json::Value &From,
   llvm::StringRef Scales = O->getString("scales").value_or("constant");
   if (Scales != "rows" && Scales != "constant")
     return Of + " has \"scales\" that are neither \"rows\" nor \"constant\"";
+  if (const llvm::json::Value *At = O->get("second moments")) {
+    Into.MomentsAt = At->getAsInteger().value_or(-1);
+    if (Into.MomentsAt < 0)
+      return Of + " has \"second moments\" that are no place in a file";
+  }
   Into.ScalesOfRows = Scales == "rows" && Into.Kind == "gemm";
   if (Into.Least > Into.Greatest || Into.Range < 0)
     return Of + " has a range that is none: \"least\" is at most \"greatest\", "
@@ -155,6 +165,10 @@ std::optional<CalibrationFile> CalibrationFile::parse(const std::string &Text,
   File.Digest = Top->getString("sha256").value_or("").str();
   File.Method = Top->getString("method").value_or("").str();
   File.Samples = Top->getInteger("samples").value_or(0);
+  if (const llvm::json::Object *Of = Top->getObject("second moments")) {
+    File.MomentsFile = Of->getString("file").value_or("").str();
+    File.MomentsDigest = Of->getString("sha256").value_or("").str();
+  }
   const llvm::json::Array *Operands = Top->getArray("operands");
   if (!Operands || File.Digest.empty())
     return Fail("expected \"sha256\" of the model and a list of \"operands\"");

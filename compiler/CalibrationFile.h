@@ -35,6 +35,9 @@ struct CalibratedOperand {
   bool ScalesOfRows = false;
   /// Of each channel: the greatest magnitude, mean and root mean square.
   std::vector<float> Largest, Mean, Rms;
+  /// The number in the file of second moments that its own begin with; -1: it
+  /// has none.
+  int64_t MomentsAt = -1;
 };
 
 /// A value inside the model that fp16 does not hold.
@@ -52,6 +55,8 @@ struct CalibrationFile {
   int64_t Samples = 0;
   std::vector<CalibratedOperand> Operands;
   std::vector<LargeValue> BeyondFp16;
+  /// Beside this file, and its SHA-256; empty: there is none.
+  std::string MomentsFile, MomentsDigest;
 
   std::string text() const;
   /// None after an error, which names the file and what is wrong with it.

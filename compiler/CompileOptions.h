@@ -48,7 +48,7 @@ std::vector<std::string> phaseNames();
 
 /// Tf32: values are stored in fp32, and tensor cores multiply them in tf32.
 /// Those after Tf32: they are stored in fp16, and GEMMs quantise what they
-/// multiply.
+/// multiply; Int4: the weights alone.
 enum class Precision {
   Model,
   Fp32,
@@ -59,7 +59,8 @@ enum class Precision {
   Int8,
   Mxfp8,
   Mxfp4,
-  Nvfp4
+  Nvfp4,
+  Int4 ///< of weights alone
 };
 
 /// Whether GEMMs quantise what they multiply.
@@ -102,6 +103,10 @@ struct CompileOptions {
   std::string Calibration;
   /// What calibration allows against the error of codes.
   bool SmoothChannels = true, CorrectBias = true;
+  /// The same against that of weights of 4 bits.
+  bool ScaleWeights = true, RoundByFeedback = true;
+  /// Elements of K that share a scale of such weights: 32, 64 or 128.
+  unsigned WeightGroup = 128;
   /// What GEMMs and convolutions multiply by weights becomes outputs.
   bool WatchOperands = false;
   /// GEMMs and convolutions with weights have switches between these types, an

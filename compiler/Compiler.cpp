@@ -121,6 +121,7 @@ private:
   DiagnosticBridge Bridge;
   std::vector<const target::Target *> Targets;
   WeightStore Weights;
+  SecondMoments Moments;
   custom::Operators Operators;
   std::vector<std::pair<std::string, std::string>> Metadata;
   /// The graph of all targets; a plan, where the input file is one.
@@ -295,7 +296,8 @@ bool Compilation::loadGraph() {
 
 bool Compilation::load() {
   collectRemarks(Context, Report.Remarks);
-  if (!loadGraph() || !attachCalibration(*Module, Options, Report, Diags))
+  if (!loadGraph() ||
+      !attachCalibration(*Module, Options, Moments, Report, Diags))
     return false;
   Report.Watched = watchedResults(*Module);
   return true;
@@ -365,6 +367,7 @@ bool Compilation::plan(bool Folds) {
       Options.Limits.FoldedBytes);
   PlanTools Tools;
   Tools.Read = [&](Value V) { return weightNumbers(V, Weights); };
+  Tools.Moments = [&](StringRef Node) { return Moments.of(Node); };
   // A plan that is written as text computes its constants when it runs: their
   // bytes would be in no file that it could name.
   if (Folds && Options.Emit != Phase::Plan)
@@ -374,6 +377,10 @@ bool Compilation::plan(bool Folds) {
       LogicalResult Folded = Folding.run(Graph);
       Report.Remarks.resize(Remarks);
       return Folded;
+    };
+  if (Tools.Fold)
+    Tools.Write = [&](graph::SymbolicTensorType Ty, std::vector<uint8_t> Of) {
+      return addComputed(Ty, std::move(Of), Weights);
     };
   for (ClassPlan &Plan : Plans)
     if (!makePlan(Plan, Tools))
@@ -434,6 +441,11 @@ void Compilation::tellOfCodes() {
     Blocks("MXFP4", "18 %");
   if (Asks(Precision::Nvfp4))
     Blocks("NVFP4", "13 %");
+  if (asksForWeightCodes(Options))
+    Report.Notes.push_back(
+        "weights of GEMMs are codes of 4 bits, and are multiplied in the type "
+        "of what they meet; GEMMs of typically more than 16 rows have them "
+        "dequantised in front");
   auto Note = [&](bool Asked, auto Multiplies, StringRef Text) {
     SmallVector<std::string> Without;
     for (const target::Target *T : Targets)

@@ -57,6 +57,9 @@ valueTypes(const CompileOptions &Options);
 /// Whether GEMMs or convolutions are to be quantised.
 bool asksForCodes(const CompileOptions &Options);
 
+/// Whether weights of GEMMs alone are to become codes of 4 bits.
+bool asksForWeightCodes(const CompileOptions &Options);
+
 /// The passes of each phase, as kpc-opt takes them.
 std::string pipelineText(const CompileOptions &Options);
 

@@ -30,6 +30,7 @@ static std::string typeName(Precision P) {
   case Precision::Mxfp8:
   case Precision::Mxfp4:
   case Precision::Nvfp4:
+  case Precision::Int4:
     return "f16";
   case Precision::Bf16:
     return "bf16";
@@ -72,6 +73,13 @@ bool kpc::asksForCodes(const CompileOptions &Options) {
   return isOfCodes(Options.Compute) || !Options.Switched.empty() ||
          llvm::any_of(Options.PrecisionFor,
                       [](const auto &F) { return isOfCodes(F.second); });
+}
+
+bool kpc::asksForWeightCodes(const CompileOptions &Options) {
+  return Options.Compute == Precision::Int4 ||
+         llvm::any_of(Options.PrecisionFor, [](const auto &F) {
+           return F.second == Precision::Int4;
+         });
 }
 
 std::vector<std::string> kpc::targetNames(const CompileOptions &Options) {
@@ -266,6 +274,42 @@ static void addQuantisation(OpPassManager &Passes,
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
 }
 
+/// Weights of 4 bits, which is all that changes of such GEMMs.
+static void addWeightCodes(OpPassManager &Passes, const CompileOptions &Options,
+                           const PlanTools &Tools) {
+  if (!asksForWeightCodes(Options))
+    return;
+  SmallVector<std::string> Types;
+  for (const auto &[Pattern, Type] : Options.PrecisionFor)
+    Types.push_back(Pattern + "=" +
+                    (Type == Precision::Int4 ? "int4" : "none"));
+  auto Ask = [&](auto &Pass) {
+    Pass.TypeName = Options.Compute == Precision::Int4 ? "int4" : "none";
+    Pass.For = Types;
+  };
+  // These look at the numbers of weights, which others have put together.
+  Passes.addPass(graph::createFoldConstants(Tools.Fold));
+  if (!Options.Calibration.empty() && Options.ScaleWeights) {
+    graph::ScaleWeightsOptions Scale;
+    Ask(Scale);
+    Scale.GroupSize = Options.WeightGroup;
+    Passes.addNestedPass<func::FuncOp>(
+        graph::createScaleWeights(Scale, Tools.Read));
+  }
+  if (!Options.Calibration.empty() && Options.RoundByFeedback) {
+    graph::RoundByFeedbackOptions Feedback;
+    Ask(Feedback);
+    Feedback.Group = Options.WeightGroup;
+    Passes.addNestedPass<func::FuncOp>(graph::createRoundByFeedback(
+        Feedback, Tools.Read, Tools.Moments, Tools.Write));
+  }
+  graph::QuantiseWeightsOptions Weights;
+  Ask(Weights);
+  Weights.Group = Options.WeightGroup;
+  Passes.addNestedPass<func::FuncOp>(
+      graph::createQuantiseWeights(Weights, Tools.Read, Tools.Write));
+}
+
 /// The pass with an option that it declares itself.
 static std::unique_ptr<Pass> withOption(std::unique_ptr<Pass> P,
                                         StringRef Option) {
@@ -320,6 +364,7 @@ static void addLegalisation(OpPassManager &Passes,
   if (Options.Fuse && isNarrow(Options) && hasWgmma(For))
     Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
+  addWeightCodes(Passes, Options, Tools);
   if (hasTensorCores(For)) {
     graph::TileFewRowWeightsOptions Codes;
     if (isNarrow(Options))

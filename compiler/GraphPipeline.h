@@ -37,6 +37,10 @@ struct PlanTools {
   graph::ConstantFolder Fold;
   /// Knows the numbers of weights.
   graph::WeightReader Read;
+  /// Keeps those that passes make; without it they are constants of the graph.
+  graph::WeightWriter Write;
+  /// Knows the second moments of what is calibrated.
+  graph::MomentReader Moments;
 };
 
 /// That graph → kernels in linalg form and a plan.

@@ -181,10 +181,10 @@ std::string elementName(Type Element) {
   return Text;
 }
 
-/// A weight that holds `Bytes`. Its name says what it holds, so that plans
-/// which fold the same value share it.
-std::string addFolded(SymbolicTensorType Ty, std::vector<uint8_t> Bytes,
-                      WeightStore &Weights) {
+} // namespace
+
+std::string kpc::addComputed(SymbolicTensorType Ty, std::vector<uint8_t> Bytes,
+                             WeightStore &Weights) {
   Weight W;
   W.ElementType = elementName(Ty.getElementType());
   for (const shape::Expr &E : Ty.getDims())
@@ -204,8 +204,6 @@ std::string addFolded(SymbolicTensorType Ty, std::vector<uint8_t> Bytes,
   Weights.add(Source, std::move(W));
   return Source;
 }
-
-} // namespace
 
 /// The values that @main of `Constants` returns, as weights. `For` is what
 /// errors are about.
@@ -235,7 +233,7 @@ FailureOr<std::vector<std::string>> ConstantFolding::compute(ModuleOp Constants,
   std::vector<std::string> Sources;
   for (auto [Ty, Bytes] : llvm::zip_equal(Types, *Outputs))
     Sources.push_back(
-        addFolded(cast<SymbolicTensorType>(Ty), std::move(Bytes), Weights));
+        addComputed(cast<SymbolicTensorType>(Ty), std::move(Bytes), Weights));
   Known.emplace(std::move(Text), Sources);
   return Sources;
 }

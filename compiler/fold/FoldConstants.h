@@ -18,6 +18,7 @@
 
 #include "compiler/import/WeightStore.h"
 #include "compiler/kernels/TargetKernels.h"
+#include "dialects/graph/Graph.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 
@@ -29,6 +30,11 @@ namespace kpc {
 /// error was reported.
 using CompileHostKernels =
     std::function<bool(mlir::ModuleOp Module, TargetKernels &Into)>;
+
+/// A weight that holds `Bytes`. Its name says what it holds, so that plans
+/// which make the same value share it.
+std::string addComputed(graph::SymbolicTensorType Ty,
+                        std::vector<uint8_t> Bytes, WeightStore &Weights);
 
 /// Folds the graphs of all plans of one compile. Plans mostly fold the same
 /// values, which are computed once.

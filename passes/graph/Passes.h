@@ -8,6 +8,7 @@
 #ifndef KPC_PASSES_GRAPH_PASSES_H
 #define KPC_PASSES_GRAPH_PASSES_H
 
+#include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Pass/Pass.h"
 
@@ -24,6 +25,15 @@ using ConstantFolder = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
 using WeightReader =
     std::function<std::optional<std::vector<float>>(mlir::Value)>;
 
+/// Keeps bytes, row major, and gives the name by which graph.weight finds them.
+using WeightWriter =
+    std::function<std::string(SymbolicTensorType, std::vector<uint8_t>)>;
+
+/// Mean products of the channels that a node multiplies, as the rows of the
+/// upper triangle; none where calibration did not keep them.
+using MomentReader =
+    std::function<std::optional<std::vector<float>>(llvm::StringRef)>;
+
 #define GEN_PASS_DECL
 #include "passes/graph/Passes.h.inc"
 
@@ -35,6 +45,16 @@ std::unique_ptr<mlir::Pass> createSmoothChannels(SmoothChannelsOptions Options,
                                                  WeightReader Read);
 std::unique_ptr<mlir::Pass> createCorrectBias(CorrectBiasOptions Options,
                                               WeightReader Read);
+
+std::unique_ptr<mlir::Pass> createScaleWeights(ScaleWeightsOptions Options,
+                                               WeightReader Read);
+/// The same that make weights; without a writer they are constants.
+std::unique_ptr<mlir::Pass>
+createQuantiseWeights(QuantiseWeightsOptions Options, WeightReader Read,
+                      WeightWriter Write);
+std::unique_ptr<mlir::Pass>
+createRoundByFeedback(RoundByFeedbackOptions Options, WeightReader Read,
+                      MomentReader Moments, WeightWriter Write);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/graph/Passes.h.inc"

@@ -177,6 +177,56 @@ def QuantiseBlocks : Pass<"quantise-blocks", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def ScaleWeights : Pass<"scale-weights", "::mlir::func::FuncOp"> {
+  let summary = "Rows of a weight that are multiplied by great numbers get finer steps (AWQ)";
+  let description = [{
+    `x * w` is `(x / s) * (s * w)`. With `s = rms(x)^a` of each channel, rows that
+    count more lose less where a group of K shares one step. Of exponents from 0
+    to 1, the one is taken whose expected error is least. All GEMMs that multiply
+    one operand get the same factors. The module's `graph.calibration` has the
+    moments. Options are those of quantise-weights.
+  }];
+  let options = [
+    Option<"TypeName", "type", "std::string", "\"int4\"", "int4 or none: what weights become">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"GroupSize", "group", "unsigned", "128", "Elements of K that share a scale: 32, 64 or 128">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def RoundByFeedback : Pass<"round-by-feedback", "::mlir::func::FuncOp"> {
+  let summary = "Weights of GEMMs become codes whose errors make up for one another (GPTQ)";
+  let description = [{
+    Of what a channel lost, the channels behind it take back as much as their
+    mean products with it allow. Channels of the greatest power are rounded
+    first; scales and zero points are those of quantise-weights, so that no
+    kernel has to know of the order. What calibration kept no second moments of
+    is left to that pass. Options are those of quantise-weights.
+  }];
+  let options = [
+    Option<"TypeName", "type", "std::string", "\"int4\"", "int4 or none: what weights become">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Group", "group", "unsigned", "128", "Elements of K that share a scale: 32, 64 or 128">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def QuantiseWeights : Pass<"quantise-weights", "::mlir::func::FuncOp"> {
+  let summary = "Weights of GEMMs become codes of 4 bits, which this pass makes of them";
+  let description = [{
+    The weight is `graph.dequantise` of codes, as com.microsoft's MatMulNBits has
+    it: a scale and a zero point for each group of K and each column. Of parts of
+    a group's range, the one is taken whose square error is least. What the GEMM
+    multiplies the weight by stays as wide as it was.
+  }];
+  let options = [
+    Option<"TypeName", "type", "std::string", "\"int4\"", "int4 or none: what weights become">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Group", "group", "unsigned", "128", "Elements of K that share a scale: 32, 64 or 128">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def PackBlockScales : Pass<"pack-block-scales", "::mlir::func::FuncOp"> {
   let summary = "GEMMs of MXFP8, MXFP4 and NVFP4 read codes and scales as products with block scales do";
   let description = [{

@@ -47,8 +47,11 @@ static std::optional<std::vector<float>> readProduct(MulOp Op,
 
 static std::optional<std::vector<float>> readNumbers(Value V,
                                                      const WeightReader &Read) {
-  while (auto View = V.getDefiningOp<ReshapeOp>())
-    V = View.getX();
+  while (isa_and_present<ReshapeOp, CastOp>(V.getDefiningOp())) {
+    V = V.getDefiningOp()->getOperand(0);
+    if (!isFloat(typeOf(V).getElementType()))
+      return std::nullopt;
+  }
   if (auto Constant = V.getDefiningOp<ConstantOp>())
     return readConstant(Constant);
   if (auto Product = V.getDefiningOp<MulOp>())

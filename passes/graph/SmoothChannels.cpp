@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/ChannelFactors.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/QuantisationError.h"
@@ -29,7 +30,6 @@
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
-using kpc::shape::Expr;
 
 namespace kpc::graph {
 #define GEN_PASS_DEF_SMOOTHCHANNELS
@@ -68,35 +68,11 @@ std::vector<float> factors(const Group &G, double Exponent) {
   return All;
 }
 
-/// No channel reaches further than all do, or than its own magnitude.
-OperandStatistics divided(const OperandStatistics &Of,
-                          ArrayRef<float> Factors) {
-  OperandStatistics To = Of;
-  To.Least = To.Greatest = 0;
-  for (auto [C, F] : llvm::enumerate(Factors)) {
-    double Most = Of.Largest[C];
-    To.Least = std::min(To.Least, std::max(Of.Least, -Most) / F);
-    To.Greatest = std::max(To.Greatest, std::min(Of.Greatest, Most) / F);
-    To.Largest[C] /= F;
-    To.Mean[C] /= F;
-    To.Rms[C] /= F;
-  }
-  To.Range = To.magnitude();
-  return To;
-}
-
-ProductWeights multiplied(ProductWeights W, ArrayRef<float> Factors) {
-  for (int64_t K = 0; K < W.K; ++K)
-    for (int64_t N = 0; N < W.N; ++N)
-      W.Numbers[K * W.N + N] *= Factors[W.channelOf(K)];
-  return W;
-}
-
 double decibels(const Group &G, const OperandStatistics &Of,
                 ArrayRef<float> Factors) {
   ExpectedError Sum;
   for (const ProductWeights &Plain : G.Weights) {
-    ProductWeights W = Factors.empty() ? Plain : multiplied(Plain, Factors);
+    ProductWeights W = Factors.empty() ? Plain : multipliedRows(Plain, Factors);
     ExpectedError E = expectedError(Of, W, roundedWeights(W, G.Type), G.Type);
     Sum.Signal += E.Signal;
     Sum.Operand += E.noise();
@@ -149,7 +125,7 @@ private:
     std::vector<float> Chosen;
     for (double Exponent : Exponents) {
       std::vector<float> Factors = factors(G, Exponent);
-      double Now = decibels(G, divided(G.Of, Factors), Factors);
+      double Now = decibels(G, dividedChannels(G.Of, Factors), Factors);
       if (Now <= Best)
         continue;
       Best = Now;
@@ -157,56 +133,13 @@ private:
     }
     if (Chosen.empty())
       return;
-    rewrite(X, G, Chosen);
+    divideChannels(X, G.Products, G.Of, Chosen);
     remark::passed(
         Products.front()->getLoc(),
         remark::RemarkOpts::name("smoothed").category("quantisation"))
         << "Channels are divided by factors that the weight is multiplied by: "
            "signal over expected error "
         << decibelText(Before) << " before, " << decibelText(Best) << " after.";
-  }
-
-  static Value vectorOf(OpBuilder &B, Location Loc, ArrayRef<float> Numbers,
-                        SymbolicTensorType To, int64_t Dim) {
-    SmallVector<int64_t> Sizes(To.getRank(), 1);
-    Sizes[Dim] = int64_t(Numbers.size());
-    Value Vector = ConstantOp::create(
-        B, Loc,
-        DenseElementsAttr::get(RankedTensorType::get(Sizes, B.getF32Type()),
-                               Numbers));
-    return BroadcastOp::create(B, Loc, To, Vector);
-  }
-
-  static void rewrite(Value X, const Group &G, ArrayRef<float> Factors) {
-    OpBuilder B(G.Products.front());
-    Location Loc = G.Products.front()->getLoc();
-    std::vector<float> Inverse;
-    for (float F : Factors)
-      Inverse.push_back(1 / F);
-    Value Wide = asF32(B, Loc, X);
-    SymbolicTensorType Ty = typeOf(Wide);
-    Value Smooth = MulOp::create(
-        B, Loc, Wide, vectorOf(B, Loc, Inverse, Ty, Ty.getRank() - 1));
-    DictionaryAttr Known = divided(G.Of, Factors).attribute(B.getContext());
-    for (Operation *Op : G.Products) {
-      B.setInsertionPoint(Op);
-      Value W = asF32(B, Loc, Op->getOperand(1));
-      SymbolicTensorType OfW = typeOf(W);
-      W = MulOp::create(B, Op->getLoc(), W,
-                        vectorOf(B, Loc, Factors, OfW, OfW.getRank() - 2));
-      Operation *New = Op;
-      Type Element = typeOf(Op->getResult(0)).getElementType();
-      Op->setOperands({Smooth, W});
-      Op->setAttr(OperandAttr, Known);
-      if (Element.isF32())
-        continue;
-      // Of 16 bits: the product of what is wide now is wide, too.
-      Value Y = New->getResult(0);
-      Y.setType(typeOf(Y).withElementType(B.getF32Type()));
-      B.setInsertionPointAfter(New);
-      Value Narrow = CastOp::create(B, Loc, Y, Element);
-      Y.replaceAllUsesExcept(Narrow, Narrow.getDefiningOp());
-    }
   }
 };
 

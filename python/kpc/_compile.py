@@ -204,7 +204,8 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
         Default: this machine's GPU, else its processor.
     precision, io_precision
         The type that weights and values, or inputs and outputs, are stored in: "model" (the default), "fp32", "fp16",
-        "bf16"; `precision` may be "tf32", "fp8", "int8", "mxfp8", "mxfp4", "nvfp4" or "auto", too.
+        "bf16"; `precision` may be "tf32", "fp8", "int8", "mxfp8", "mxfp4", "nvfp4", "int4" or
+        "auto", too.
     precision_for
         Regular expressions of nodes' names that keep another precision: ``{"norm.*": "fp32"}``.
     dims

@@ -44,7 +44,7 @@ PLAIN = ("--no-smooth-channels", "--no-correct-bias")
 class Way:
     name: str
     precision: str
-    method: str = ""  # of kpc calibrate, and "rows" for its --gemm-scales; empty: no calibration
+    method: str = ""  # of kpc calibrate, "rows" for its --gemm-scales, "moments" for --second-moments; empty: no calibration
     arguments: tuple = ()
     kept: bool = False  # layers that the network names stay in fp16
 
@@ -66,6 +66,13 @@ WAYS = [
     Way("fp8, max", "fp8", "max", PLAIN),
     Way("fp8, max, smooth and bias", "fp8", "max"),
     Way("fp8, max, smooth and bias, some layers in fp16", "fp8", "max", kept=True),
+    Way("int4, plain rounding", "int4"),
+    Way("int4, AWQ", "int4", "max"),
+    Way("int4, GPTQ", "int4", "max moments", ("--no-scale-weights",)),
+    Way("int4, AWQ and GPTQ", "int4", "max moments"),
+    Way("int4, groups of 32, plain rounding", "int4", "", ("--weight-group", "32")),
+    Way("int4, groups of 32, GPTQ", "int4", "max moments", ("--no-scale-weights", "--weight-group", "32")),
+    Way("int4, groups of 32, AWQ and GPTQ", "int4", "max moments", ("--weight-group", "32")),
     Way("auto", "auto", "max"),
 ]
 SHORT = ("int8, max, smooth and bias", "int8, max, smooth and bias, some layers in fp16", "auto")
@@ -86,6 +93,7 @@ class Network:
     arguments: tuple = ()  # of kpc compile and calibrate
     batch: bool = False  # the samples to try are one batch
     keep: str = ""  # layers that bear codes least, by the names of their nodes
+    bar_of_int4: dict = dataclasses.field(default_factory=dict)  # where that is another one
     misses: tuple = ()  # precisions of which docs/missing.md says that they miss the bar
     quick: bool = False  # `auto` takes seconds, and is part of --short
 
@@ -252,7 +260,8 @@ NETWORKS = [
             {"cosine": (0.9995, None), "rank correlation": (0.999, None)}, "cosine=0.9996",
             ("--dim", "batch=1..64:opt=32", "--dim", "sequence=1..64:opt=64"),
             # The products behind GELU, and those behind attention.
-            keep="MatMul_(112|116|172|176|232|236|292|296|352|356|412|416)$", misses=("fp8",)),
+            keep="MatMul_(112|116|172|176|232|236|292|296|352|356|412|416)$", misses=("fp8",),
+            bar_of_int4={"cosine": (0.995, None), "rank correlation": (0.995, None)}),
     Network("PP-OCRv4 recogniser", packaged("rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx"), lines, (32, 32, 0, 0),
             characters, {"same characters": (0.99, None)}, "sqnr=20dB"),
     Network("DNSMOS P.835", packaged("speechmos", "dnsmos_models/sig_bak_ovr.onnx"), recordings, (8, 8, 0, 0),
@@ -274,9 +283,10 @@ def write_samples(folder, samples):
 def calibrate(options, network, path, folder, samples, method):
     """The file, and the seconds it took."""
     data, out = write_samples(folder / "samples", samples), folder / f"{method.replace(' ', '-')}.calibration"
-    method, *rows = method.split()
+    method, *more = method.split()
     seconds = compare.run_kpc([options.kpc, "calibrate", path, "--data", data, "--method", method, "-o", out, "--quiet",
-                               *(["--gemm-scales", "rows"] if rows else []),
+                               *(["--gemm-scales", "rows"] if "rows" in more else []),
+                               *(["--second-moments"] if "moments" in more else []),
                                "--cache-dir", options.work_dir / "cache", *network.arguments], options.limit)
     return out, seconds
 
@@ -349,7 +359,7 @@ def measure(options, network):
             print(f"# {network.name}: calibrated by {way.method} with {few} samples in {seconds:.1f} s", file=sys.stderr)
         found, printed = run(options, network, path, folder, way, files.get(way.method), trying)
         scores = network.score(found, wanted, trying)
-        fits = within(scores, network.bar)
+        fits = within(scores, network.bar_of_int4 if way.precision == "int4" and network.bar_of_int4 else network.bar)
         good[way.precision] = good.get(way.precision, False) or fits
         if fits and way.name in SINGLE:
             single.append(SINGLE[way.name])

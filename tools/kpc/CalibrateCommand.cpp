@@ -23,6 +23,7 @@
 #include "tools/kpc/Interrupt.h"
 #include "tools/kpc/Limits.h"
 #include "tools/kpc/ModelFile.h"
+#include "tools/kpc/MomentCollector.h"
 #include "tools/kpc/RangeCollector.h"
 #include "tools/kpc/Samples.h"
 #include "tools/kpc/Say.h"
@@ -43,7 +44,8 @@ struct CalibrateArguments {
   std::string Data, Output;
   RangeMethod Method = RangeMethod::Max;
   double Percentile = 99.99;
-  bool ScalesOfRows = false; ///< of GEMMs
+  bool ScalesOfRows = false;  ///< of GEMMs
+  bool SecondMoments = false; ///< of GEMMs
   int64_t Threads = 0, MostSamples = 0;
   DeviceChoice Choice;
   CacheOption Cache;
@@ -61,7 +63,7 @@ private:
   bool checkInputs(const Inputs &In, const std::string &Sample);
   bool takeOutputs(const Outputs &Out, const std::string &Sample);
   bool takeStored(Session &S);
-  CalibrationFile result() const;
+  CalibrationFile result(std::string &OfMoments) const;
   void warnOfLargeValues(const CalibrationFile &File);
 
   CalibrateArguments &Arguments;
@@ -71,6 +73,7 @@ private:
   int64_t Count = 0;
   std::vector<WatchedResult> Watched;
   std::vector<RangeCollector> Ranges;   ///< of each that is watched
+  std::vector<MomentCollector> Moments; ///< the same; empty: not asked for
   std::map<std::string, double> Stored; ///< the greatest magnitude by node
 };
 } // namespace
@@ -172,6 +175,8 @@ bool Calibration::takeOutputs(const Outputs &Out, const std::string &Sample) {
     auto Numbers = floatsOf(static_cast<ElementType>(T.type()), T.data(),
                             static_cast<size_t>(T.bytes()), N);
     size_t Channels = Dims.empty() ? 0 : static_cast<size_t>(Dims.back());
+    if (Numbers && !Moments.empty() && Watched[I].Of.front().second == "gemm")
+      Moments[I].add(*Numbers, Channels);
     if (Numbers && !Ranges[I].add(*Numbers, Channels)) {
       Diags.error(Code::CalibrationData)
           .message(fmt::format("with '{}', what node '{}' multiplies is not "
@@ -236,6 +241,8 @@ bool Calibration::runSamples(const Model &M) {
   if (!S)
     return false;
   Ranges.resize(Watched.size());
+  if (Arguments.SecondMoments)
+    Moments.resize(Watched.size());
   Count = Data->count();
   if (Arguments.MostSamples)
     Count = std::min(Count, Arguments.MostSamples);
@@ -271,6 +278,7 @@ static void join(CalibratedOperand &Into, const CalibratedOperand &More) {
   Into.Largest.clear();
   Into.Mean.clear();
   Into.Rms.clear();
+  Into.MomentsAt = -1;
 }
 
 static std::string digestOf(const std::string &Path) {
@@ -282,7 +290,8 @@ static std::string digestOf(const std::string &Path) {
               : "";
 }
 
-CalibrationFile Calibration::result() const {
+/// `OfMoments` becomes what the file of second moments holds.
+CalibrationFile Calibration::result(std::string &OfMoments) const {
   CalibrationFile File;
   File.Model = std::filesystem::path(Arguments.Options.Model).filename();
   File.Digest = digestOf(Arguments.Options.Model);
@@ -291,7 +300,14 @@ CalibrationFile Calibration::result() const {
     File.Method += fmt::format(" {}", Arguments.Percentile);
   File.Samples = Count;
   std::map<std::string, size_t> Places;
-  for (size_t I = 0; I < Watched.size(); ++I)
+  for (size_t I = 0; I < Watched.size(); ++I) {
+    std::vector<float> Upper =
+        Moments.empty() ? std::vector<float>() : Moments[I].upper();
+    int64_t At = Upper.empty()
+                     ? -1
+                     : static_cast<int64_t>(OfMoments.size() / sizeof(float));
+    OfMoments.append(reinterpret_cast<const char *>(Upper.data()),
+                     Upper.size() * sizeof(float));
     for (const auto &[Node, Kind] : Watched[I].Of) {
       const RangeCollector &R = Ranges[I];
       CalibratedOperand Of{Node,
@@ -302,13 +318,15 @@ CalibrationFile Calibration::result() const {
                            Arguments.ScalesOfRows && Kind == "gemm",
                            R.channelLargest(),
                            R.channelMean(),
-                           R.channelRms()};
+                           R.channelRms(),
+                           At};
       auto [It, New] = Places.try_emplace(Node, File.Operands.size());
       if (New)
         File.Operands.push_back(std::move(Of));
       else
         join(File.Operands[It->second], Of);
     }
+  }
   // What is multiplied is stored, too, but where it is an input.
   std::map<std::string, double> Magnitudes = Stored;
   for (size_t I = 0; I < Watched.size(); ++I)
@@ -345,10 +363,21 @@ int Calibration::run() {
       return Interrupted;
     return Fault ? int(InternalFault) : Result ? Result : int(InputAtFault);
   }
-  CalibrationFile File = result();
+  std::string OfMoments, MomentsPath = Arguments.Output + ".moments";
+  CalibrationFile File = result(OfMoments);
+  if (!OfMoments.empty()) {
+    File.MomentsFile = std::filesystem::path(MomentsPath).filename();
+    File.MomentsDigest =
+        format::toHex(format::Sha256::of(
+                          reinterpret_cast<const uint8_t *>(OfMoments.data()),
+                          OfMoments.size()))
+            .data();
+  }
   warnOfLargeValues(File);
   FileSet Files(Diags);
-  if (!Files.add(Arguments.Output, File.text()) || !Files.keep())
+  if (!Files.add(Arguments.Output, File.text()) ||
+      (!OfMoments.empty() && !Files.add(MomentsPath, OfMoments)) ||
+      !Files.keep())
     return finish(Diags);
   std::chrono::duration<double> Seconds =
       std::chrono::steady_clock::now() - Start;
@@ -432,6 +461,9 @@ void addCalibrateCommand(CLI::App &Main, Action &Chosen) {
             "what GEMMs multiply has one constant scale (the default), or each "
             "row finds its own in each run, which is more exact and slower",
             [A](const std::string &Word) { A->ScalesOfRows = Word == "rows"; });
+  App.add_flag("--second-moments", A->SecondMoments,
+               "keep how the channels of each GEMM's operand go together, in "
+               "FILE.moments: weights of int4 are rounded with error feedback");
   addNumber(App, "--samples", A->MostSamples, 1, INT64_MAX,
             "take so many samples at most (default: all)");
   addText(App, "-o,--output", "FILE",

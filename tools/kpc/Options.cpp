@@ -144,7 +144,8 @@ void addModelOptions(CLI::App &App, CompileOptions &Options, bool *Auto) {
       "they multiply 11 bits; fp8 and int8 store fp16, and GEMMs with "
       "weights multiply FP8 on sm_89, sm_90a and sm_120a, 8-bit integers on "
       "all GPUs; mxfp8, mxfp4 and nvfp4 multiply such numbers on every "
-      "target, in 16 bits" +
+      "target, in 16 bits; int4 makes weights codes of 4 bits, and multiplies "
+      "them in 16" +
           std::string(Auto ? "; auto chooses fp16, fp8 or int8 for each layer"
                            : ""),
       [&Options, Auto](const std::string &Word) {
@@ -158,14 +159,16 @@ void addModelOptions(CLI::App &App, CompileOptions &Options, bool *Auto) {
             [&Options](const std::string &Word) {
               Options.Io = parsePrecision("--io-precision", Word);
             });
-  addText(App, "--precision-for", "REGEX=TYPE",
-          "another type for nodes whose names match: fp32 keeps their values, "
-          "fp16 or bf16, int8 and fp8 are what GEMMs and convolutions "
-          "multiply, mxfp8, mxfp4 and nvfp4 what GEMMs do; repeatable, the "
-          "last that matches counts",
-          [&Options](const std::string &Text) {
-            Options.PrecisionFor.push_back(parsePrecisionFor(Text));
-          });
+  addText(
+      App, "--precision-for", "REGEX=TYPE",
+      "another type for nodes whose names match: fp32 keeps their values, "
+      "fp16 or bf16, int8 and fp8 are what GEMMs and convolutions "
+      "multiply, mxfp8, mxfp4 and nvfp4 what GEMMs do, int4 what weights of "
+      "GEMMs are; repeatable, the "
+      "last that matches counts",
+      [&Options](const std::string &Text) {
+        Options.PrecisionFor.push_back(parsePrecisionFor(Text));
+      });
   addText(App, "--calibration", "FILE",
           "ranges that `kpc calibrate` found: with int8 and fp8, GEMMs and "
           "convolutions get constant scales",
@@ -177,6 +180,20 @@ void addModelOptions(CLI::App &App, CompileOptions &Options, bool *Auto) {
   App.add_flag_callback(
       "--no-correct-bias", [&Options] { Options.CorrectBias = false; },
       "with --calibration: the mean error of rounded weights stays");
+  App.add_flag_callback(
+      "--no-scale-weights", [&Options] { Options.ScaleWeights = false; },
+      "int4 with --calibration: rows of a weight that count more get no finer "
+      "steps (no AWQ)");
+  App.add_flag_callback(
+      "--no-round-by-feedback", [&Options] { Options.RoundByFeedback = false; },
+      "int4 with second moments in --calibration: each number of a weight is "
+      "rounded by itself (no GPTQ)");
+  addChoice(App, "--weight-group", {"32", "64", "128"},
+            "int4: elements of K that share a scale and a zero point "
+            "(default: 128)",
+            [&Options](const std::string &Word) {
+              Options.WeightGroup = unsigned(std::stoi(Word));
+            });
   addLimits(App, Options.Limits);
   addText(App, "--ptxas", "FILE",
           "NVIDIA's assembler (default: from CUDA_HOME, PATH, "

@@ -14,8 +14,8 @@ namespace kpc::cli {
 
 /// In the order of Precision.
 std::vector<std::string> precisionWords() {
-  return {"model", "fp32", "fp16",  "bf16",  "tf32",
-          "fp8",   "int8", "mxfp8", "mxfp4", "nvfp4"};
+  return {"model", "fp32",  "fp16",  "bf16",  "tf32", "fp8",
+          "int8",  "mxfp8", "mxfp4", "nvfp4", "int4"};
 }
 std::vector<std::string> storedWords() {
   std::vector<std::string> Words = precisionWords();
@@ -25,7 +25,8 @@ std::vector<std::string> storedWords() {
 
 /// Types that single nodes may have.
 static std::vector<std::string> nodeWords() {
-  return {"fp32", "fp16", "bf16", "fp8", "int8", "mxfp8", "mxfp4", "nvfp4"};
+  return {"fp32",  "fp16",  "bf16",  "fp8", "int8",
+          "mxfp8", "mxfp4", "nvfp4", "int4"};
 }
 
 Precision parsePrecision(const std::string &Option, const std::string &Word) {
@@ -70,6 +71,7 @@ static std::optional<Precision> storedType(const CompileOptions &Options) {
   case Precision::Mxfp8:
   case Precision::Mxfp4:
   case Precision::Nvfp4:
+  case Precision::Int4:
     return Precision::Fp16;
   case Precision::Bf16:
     return Precision::Bf16;
@@ -99,10 +101,11 @@ void needPrecision(const CompileOptions &Options) {
                       precisionWords()[size_t(*Stored)]),
           "one compile stores one type of 16 bits, which --precision names");
   }
-  if (!Options.Calibration.empty() && !asksForCodes(Options) && !Stored)
+  if (!Options.Calibration.empty() && !asksForCodes(Options) &&
+      !asksForWeightCodes(Options) && !Stored)
     throw UsageError(Code::UsageMissing,
                      "--calibration is for what --precision makes narrower",
-                     "give --precision int8, fp8 or fp16, or leave "
+                     "give --precision int8, fp8, int4 or fp16, or leave "
                      "--calibration out");
 }
 

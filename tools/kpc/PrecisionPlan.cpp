@@ -82,10 +82,11 @@ private:
     try {
       return parsePrecision(Stored ? "--precision" : "--precision-for", Word);
     } catch (const UsageError &E) {
-      refuse(fmt::format("expected a type, got '{}'", printable(Word)),
-             E.Hint.empty()
-                 ? "write fp32, fp16, bf16, fp8, int8, mxfp8, mxfp4 or nvfp4"
-                 : E.Hint);
+      refuse(
+          fmt::format("expected a type, got '{}'", printable(Word)),
+          E.Hint.empty()
+              ? "write fp32, fp16, bf16, fp8, int8, mxfp8, mxfp4, nvfp4 or int4"
+              : E.Hint);
       return std::nullopt;
     }
   }

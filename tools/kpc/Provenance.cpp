@@ -82,6 +82,12 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back("--no-smooth-channels");
   if (!Options.CorrectBias)
     Parts.push_back("--no-correct-bias");
+  if (!Options.ScaleWeights)
+    Parts.push_back("--no-scale-weights");
+  if (!Options.RoundByFeedback)
+    Parts.push_back("--no-round-by-feedback");
+  if (Options.WeightGroup != CompileOptions().WeightGroup)
+    Parts.push_back(fmt::format("--weight-group={}", Options.WeightGroup));
   if (Options.Strip)
     Parts.push_back("--strip");
   if (Options.LineInfo)
