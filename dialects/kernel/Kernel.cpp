@@ -319,30 +319,52 @@ SmallVector<utils::IteratorType> ConvOp::getIteratorTypesArray() {
   return Loops;
 }
 
-ArrayAttr ConvOp::getIndexingMaps() {
-  unsigned Rank = getY().getType().getRank(), Spatial = getSpatialRank(),
-           Loops = Rank + Spatial + 1;
-  Builder B(getContext());
+/// Made anew for each question, the maps would be half of what choosing
+/// variants of a convolutional network takes.
+/// From the loops [N, spatial…, O, window…, C] to x, w and y.
+static ArrayAttr makeConvMaps(MLIRContext *Context, const ConvMapsKey &Key) {
+  unsigned Rank = Key.Rank, Spatial = Rank - 2, Loops = Rank + Spatial + 1;
+  Builder B(Context);
   auto Dim = [&](unsigned I) { return B.getAffineDimExpr(I); };
   AffineExpr Output = Dim(Rank - 1), Channel = Dim(Rank + Spatial);
   SmallVector<AffineExpr> OfX{Dim(0)}, OfW, OfY;
   for (unsigned I = 0; I < Spatial; ++I) {
-    OfX.push_back(Dim(I + 1) * getStrides()[I] +
-                  Dim(Rank + I) * getDilations()[I]);
+    OfX.push_back(Dim(I + 1) * Key.Strides[I] +
+                  Dim(Rank + I) * Key.Dilations[I]);
     OfW.push_back(Dim(Rank + I));
   }
   OfW.append({Channel, Output});
-  if (int64_t Groups = getGroups(); Groups > 1) {
-    ArrayRef<int64_t> W = getW().getType().getShape();
-    Channel = Output.floorDiv(W.back() / Groups) * W[Spatial] + Channel;
-  }
+  if (Key.Outputs)
+    Channel = Output.floorDiv(Key.Outputs) * Key.Channels + Channel;
   OfX.push_back(Channel);
   for (unsigned I = 0; I < Rank; ++I)
     OfY.push_back(Dim(I));
   auto Map = [&](ArrayRef<AffineExpr> Index) {
-    return AffineMap::get(Loops, 0, Index, getContext());
+    return AffineMap::get(Loops, 0, Index, Context);
   };
   return B.getAffineMapArrayAttr({Map(OfX), Map(OfW), Map(OfY)});
+}
+
+ArrayAttr KernelDialect::convMaps(const ConvMapsKey &Key) {
+  std::lock_guard<std::mutex> Lock(ConvMapsMutex);
+  ArrayAttr &Maps = ConvMaps[Key];
+  if (!Maps)
+    Maps = makeConvMaps(getContext(), Key);
+  return Maps;
+}
+
+/// Made anew for each question, the maps would be half of what choosing the
+/// variants of a convolutional network takes.
+ArrayAttr ConvOp::getIndexingMaps() {
+  ConvMapsKey Key{getStridesAttr(), getDilationsAttr(),
+                  unsigned(getY().getType().getRank()), /*Channels=*/0,
+                  /*Outputs=*/0};
+  if (int64_t Groups = getGroups(); Groups > 1) {
+    ArrayRef<int64_t> W = getW().getType().getShape();
+    Key.Channels = W[getSpatialRank()];
+    Key.Outputs = W.back() / Groups;
+  }
+  return cast<KernelDialect>((*this)->getDialect())->convMaps(Key);
 }
 
 LogicalResult ConvOp::verify() {

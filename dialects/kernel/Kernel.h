@@ -26,9 +26,30 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <map>
+#include <mutex>
+
 #include "dialects/kernel/KernelEnums.h.inc"
 
 namespace kpc::kernel {
+
+/// What the indexing maps of a convolution follow from.
+struct ConvMapsKey {
+  mlir::DenseI64ArrayAttr Strides, Dilations;
+  unsigned Rank = 0; ///< of x, w and y
+  /// Of a group; 0 where there is one.
+  int64_t Channels = 0, Outputs = 0;
+
+  /// An order for a map: attributes stand where they were made.
+  bool operator<(const ConvMapsKey &Other) const {
+    auto Fields = [](const ConvMapsKey &K) {
+      return std::make_tuple(K.Strides.getAsOpaquePointer(),
+                             K.Dilations.getAsOpaquePointer(), K.Rank,
+                             K.Channels, K.Outputs);
+    };
+    return Fields(*this) < Fields(Other);
+  }
+};
 /// What a tensor map's loads bring into L2 where it does not say, in bytes.
 inline constexpr uint32_t DefaultL2 = 128;
 

@@ -72,6 +72,15 @@ def Kernel_Dialect : Dialect {
     "::mlir::ArrayAttr":$schedule_costs);
   let extraClassDeclaration = [{
     void registerAttributes();
+    /// The indexing maps of convolutions of a kind, which are made once in a
+    /// context. May be called from several threads.
+    ::mlir::ArrayAttr convMaps(const ConvMapsKey &Key);
+
+  private:
+    ::std::mutex ConvMapsMutex;
+    ::std::map<ConvMapsKey, ::mlir::ArrayAttr> ConvMaps;
+
+  public:
   }];
 }
 
