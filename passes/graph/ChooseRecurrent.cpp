@@ -22,6 +22,7 @@
 #include "passes/graph/FloatTypeNames.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/StoredValues.h"
+#include "passes/graph/TargetNames.h"
 #include "passes/schedule/RecurrentSchedule.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -171,18 +172,10 @@ struct ChooseRecurrentPass
   }
 
   void runOnOperation() override {
-    SmallVector<const target::Target *> All;
-    for (const std::string &Name : Targets) {
-      target::Lookup Found = target::lookup(Name);
-      if (!Found) {
-        getOperation().emitError(Found.Error);
-        return signalPassFailure();
-      }
-      llvm::append_range(All, Found.Targets);
-    }
+    auto All = targetsNamed(Targets, getOperation());
     FailureOr<NodePatterns> Kept = NodePatterns::read(Keep, getOperation());
     FailureOr<Type> To = floatTypeNamed(Narrow, getOperation());
-    if (failed(Kept) || failed(To))
+    if (failed(All) || failed(Kept) || failed(To))
       return signalPassFailure();
     shape::Facts Facts = symbolFacts(getOperation());
     SmallVector<RecurrentOp> Ops;
@@ -195,13 +188,13 @@ struct ChooseRecurrentPass
       bool IsKept = Kept->match(Op);
       if (Factor.isF32() && *To && !IsKept)
         Factor = *To;
-      std::string Why = refusal(Op, Factor, All, Tf32 && !IsKept, Facts);
+      std::string Why = refusal(Op, Factor, *All, Tf32 && !IsKept, Facts);
       if (Why.empty()) {
         forgetCounters(getOperation(), Op);
         becomeKernel(Op, Factor);
         continue;
       }
-      if (!All.empty())
+      if (!All->empty())
         remark::missed(
             Op.getLoc(),
             remark::RemarkOpts::name("recurrent").category("recognition"))

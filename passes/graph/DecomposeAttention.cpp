@@ -23,6 +23,7 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
+#include "passes/graph/TargetNames.h"
 #include "passes/schedule/AttentionSyncSchedule.h"
 #include "passes/schedule/DecodeSchedule.h"
 #include "passes/schedule/MmaSyncSchedule.h"
@@ -272,17 +273,9 @@ struct DecomposeAttentionPass
   }
 
   void runOnOperation() override {
-    SmallVector<const target::Target *> All;
-    for (const std::string &Name : Targets) {
-      target::Lookup Found = target::lookup(Name);
-      if (!Found) {
-        getOperation().emitError(Found.Error);
-        return signalPassFailure();
-      }
-      llvm::append_range(All, Found.Targets);
-    }
+    auto All = targetsNamed(Targets, getOperation());
     FailureOr<NodePatterns> Kept = NodePatterns::read(Keep, getOperation());
-    if (failed(Kept))
+    if (failed(All) || failed(Kept))
       return signalPassFailure();
     shape::Facts Facts = symbolFacts(getOperation());
     SmallVector<AttentionOp> Ops;
@@ -290,10 +283,10 @@ struct DecomposeAttentionPass
     for (AttentionOp Op : Ops) {
       if (Op->getParentOfType<RegionOp>())
         continue;
-      std::string Why = refusal(Op, All, Facts, *Kept);
+      std::string Why = refusal(Op, *All, Facts, *Kept);
       if (Why.empty())
         continue;
-      tell(Op, All, Why);
+      tell(Op, *All, Why);
       Op.replaceAllUsesWith(Decomposition(Op).write());
       Op.erase();
     }

@@ -39,6 +39,7 @@
 #include "passes/graph/Passes.h"
 #include "passes/graph/RowSpace.h"
 #include "passes/graph/SplitGemm.h"
+#include "passes/graph/TargetNames.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -435,15 +436,10 @@ struct SplitReductionsPass
 
   void runOnOperation() override {
     shape::Facts Facts = symbolFacts(getOperation());
-    GemmTargets Gemms{{}, Narrow, Tf32};
-    for (const std::string &Name : Targets) {
-      target::Lookup Found = target::lookup(Name);
-      if (!Found) {
-        getOperation().emitError(Found.Error);
-        return signalPassFailure();
-      }
-      llvm::append_range(Gemms.Targets, Found.Targets);
-    }
+    auto All = targetsNamed(Targets, getOperation());
+    if (failed(All))
+      return signalPassFailure();
+    GemmTargets Gemms{std::move(*All), Narrow, Tf32};
     SmallVector<Work> Todo;
     getOperation().walk([&](Operation *Op) {
       if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp>(Op) &&

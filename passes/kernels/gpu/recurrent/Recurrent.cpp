@@ -179,6 +179,15 @@ int64_t RecurrentKernel::cellsOfThread() const {
   return (S.Units * S.Columns + S.threads() - 1) / S.threads();
 }
 
+void RecurrentKernel::eachCell(function_ref<void(const Cell &)> Body) {
+  eachPass([&](Value FirstRow) {
+    for (int64_t Part = 0; Part < cellsOfThread(); ++Part) {
+      Cell C = cell(FirstRow, Part);
+      W.when(C.IsThere, [&] { Body(C); });
+    }
+  });
+}
+
 /// The `Part`-th of this thread's cells: neighbouring threads have neighbouring
 /// units.
 RecurrentKernel::Cell RecurrentKernel::cell(Value FirstRow, int64_t Part) {
@@ -249,22 +258,16 @@ void RecurrentKernel::begin() {
   Value State = pointerTo(Op.getState(), GlobalSpace);
   Value Memory = isLstm() ? pointerTo(Op.getCell(), GlobalSpace) : Value();
   Value Row = W.index(paddedHidden()), Directions = W.index(Shape.Directions);
-  eachPass([&](Value FirstRow) {
-    for (int64_t Part = 0; Part < cellsOfThread(); ++Part) {
-      Cell C = cell(FirstRow, Part);
-      W.when(C.IsThere, [&] {
-        Value At =
-            linear({{Batch, Direction}, {Batch, C.Row}, {Hidden, C.Unit}});
-        Value First = loadFloat(State, elementOf(Op.getState()), At);
-        storeFloat(First, Cells, W.B.getF32Type(), At);
-        if (Memory)
-          storeFloat(loadFloat(Memory, elementOf(Op.getCell()), At), Cells,
-                     W.B.getF32Type(),
-                     W.add(W.mul(W.mul(Directions, Batch), Hidden), At));
-        storeFloat(rounded(First), Exchange, Factor,
-                   linear({{Batch, Direction}, {Batch, C.Row}, {Row, C.Unit}}));
-      });
-    }
+  eachCell([&](const Cell &C) {
+    Value At = linear({{Batch, Direction}, {Batch, C.Row}, {Hidden, C.Unit}});
+    Value First = loadFloat(State, elementOf(Op.getState()), At);
+    storeFloat(First, Cells, W.B.getF32Type(), At);
+    if (Memory)
+      storeFloat(loadFloat(Memory, elementOf(Op.getCell()), At), Cells,
+                 W.B.getF32Type(),
+                 W.add(W.mul(W.mul(Directions, Batch), Hidden), At));
+    storeFloat(rounded(First), Exchange, Factor,
+               linear({{Batch, Direction}, {Batch, C.Row}, {Row, C.Unit}}));
   });
   int64_t Padding = paddedHidden() - Shape.Hidden;
   if (Padding == 0)
@@ -422,20 +425,14 @@ void RecurrentKernel::step(Value Number) {
 
 /// The last state, and of an LSTM the last cell.
 void RecurrentKernel::finish() {
-  eachPass([&](Value FirstRow) {
-    for (int64_t Part = 0; Part < cellsOfThread(); ++Part) {
-      Cell C = cell(FirstRow, Part);
-      W.when(C.IsThere, [&] {
-        Value At =
-            linear({{Batch, Direction}, {Batch, C.Row}, {Hidden, C.Unit}});
-        Value More = W.mul(W.mul(W.index(Shape.Directions), Batch), Hidden);
-        for (unsigned I = 0; I < (isLstm() ? 2u : 1u); ++I) {
-          Value To = Op.getWrites()[1 + I];
-          Value From = I ? W.add(More, At) : At;
-          storeFloat(loadFloat(Cells, W.B.getF32Type(), From),
-                     pointerTo(To, GlobalSpace), elementOf(To), At);
-        }
-      });
+  eachCell([&](const Cell &C) {
+    Value At = linear({{Batch, Direction}, {Batch, C.Row}, {Hidden, C.Unit}});
+    Value More = W.mul(W.mul(W.index(Shape.Directions), Batch), Hidden);
+    for (unsigned I = 0; I < (isLstm() ? 2u : 1u); ++I) {
+      Value To = Op.getWrites()[1 + I];
+      Value From = I ? W.add(More, At) : At;
+      storeFloat(loadFloat(Cells, W.B.getF32Type(), From),
+                 pointerTo(To, GlobalSpace), elementOf(To), At);
     }
   });
 }

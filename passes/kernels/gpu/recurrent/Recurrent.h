@@ -59,6 +59,8 @@ private:
   void update(const Cell &C, Value Time, Value Next);
   Value nextState(const Cell &C, llvm::ArrayRef<Value> Sums, Value &Memory);
   void eachPass(llvm::function_ref<void(Value FirstRow)> Body);
+  /// Body for each cell that the thread has, in all passes.
+  void eachCell(llvm::function_ref<void(const Cell &)> Body);
   int64_t cellsOfThread() const;
 
   // RecurrentProduct.cpp: the weights and what they are multiplied with.
