@@ -27,6 +27,8 @@
 ///                                              %y = graph.sub %a, …
 ///                                              graph.yield %y, %a }
 ///
+/// Then kernels that share a wider copy of x, or x - mean, make it themselves.
+///
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
@@ -94,6 +96,8 @@ private:
   StringRef refusal(Operation *Op, Group &G);
   Group *groupOfAllUsers(Operation *Op, StringRef &Why);
   bool usedAtSameIndex(Operation *Op);
+  bool isCheaperAgain(Operation *Op) const;
+  void cloneForKernels(Operation *Op);
   void build(Group &G);
   void eraseDeadSources();
   void fillSplats();
@@ -152,6 +156,8 @@ void RegionFormer::place(Operation *Op) {
   if (isCloned(Op) && !NeedsMemory)
     return;
 
+  if (!NeedsMemory && isCheaperAgain(Op))
+    cloneForKernels(Op);
   StringRef Why;
   Group *G = groupOfAllUsers(Op, Why);
   bool IsShared = !G && (G = groupToShareWith(Op, Why));
@@ -228,6 +234,59 @@ Group *RegionFormer::groupOfAllUsers(Operation *Op, StringRef &Why) {
     return nullptr;
   }
   return Common;
+}
+
+/// Whether `Op` makes floats of shorter ones.
+static bool widens(Operation *Op) {
+  auto Cast = dyn_cast_or_null<CastOp>(Op);
+  if (!Cast)
+    return false;
+  Type From = typeOf(Cast.getX()).getElementType(),
+       To = typeOf(Cast.getY()).getElementType();
+  return isa<FloatType>(From) && isa<FloatType>(To) &&
+         From.getIntOrFloatBitWidth() < To.getIntOrFloatBitWidth();
+}
+
+/// Whether each kernel that uses `Op` had better compute it: it reads no more
+/// bytes so than the result has, and nobody writes that. What it reads is in
+/// memory in any case: x - mean, where the mean is made of x.
+bool RegionFormer::isCheaperAgain(Operation *Op) const {
+  if (!Rule.LongestRow || !Rule.Fuse || MadeOfRows.contains(Op) ||
+      isGemmEpilogue(Op) || isCodeEpilogue(Op))
+    return false;
+  if (widens(Op))
+    return true;
+  if (!isa<AddOp, SubOp, MulOp>(Op))
+    return false;
+  bool IsWhole[] = {!Op->getOperand(0).getDefiningOp<BroadcastOp>(),
+                    !Op->getOperand(1).getDefiningOp<BroadcastOp>()};
+  if (IsWhole[0] == IsWhole[1])
+    return false;
+  Value X = Op->getOperand(IsWhole[0] ? 0 : 1);
+  while (widens(X.getDefiningOp()) && X.hasOneUse())
+    X = X.getDefiningOp()->getOperand(0);
+  return !X.getDefiningOp() || isa<WeightOp>(X.getDefiningOp()) ||
+         !X.hasOneUse();
+}
+
+/// A clone for each of several kernels that may hold one.
+void RegionFormer::cloneForKernels(Operation *Op) {
+  llvm::SmallMapVector<Group *, SmallVector<OpOperand *>, 4> Uses;
+  for (OpOperand &Use : Op->getUses())
+    Uses[GroupOf.lookup(Use.getOwner())].push_back(&Use);
+  if (Uses.size() < 2 || Uses.contains(nullptr) ||
+      !llvm::all_of(Uses, [&](const auto &One) {
+        return refusal(Op, *One.first).empty();
+      }))
+    return;
+  OpBuilder B(Op);
+  for (auto &[G, OfGroup] : llvm::drop_begin(Uses)) {
+    Operation *Clone = B.clone(*Op);
+    Place[Clone] = Place.lookup(Op);
+    for (OpOperand *Use : OfGroup)
+      Use->set(Clone->getResult(0));
+    place(Clone);
+  }
 }
 
 bool RegionFormer::usedAtSameIndex(Operation *Op) {

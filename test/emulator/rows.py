@@ -57,6 +57,17 @@ def instance_case(element, known, sizes):
     return dataclasses.replace(made, shows="columns ")
 
 
+# Groups that are too long for a kernel of rows: sums of parts, of these, and what is normalised, each of which reads x in 16 bits.
+# Spelling, channels last, sizes that are known and those of the run, kernels.
+LONG = [("reshaped", True, (1, 97, 89), (1, 97, 89), 5), ("reshaped", True, None, (1, 97, 89), 6), ("instance", True, (1, 53, 47), (1, 53, 47), 6),
+        ("reshaped", False, (1, 149, 151), (1, 149, 151), 6)]
+
+
+def long_case(spelling, last, known, sizes, kernels):
+    made = image_case(spelling, "fp16", known, sizes, last=last)
+    return dataclasses.replace(made, name=f"{made.name}_long{'_last' if last else ''}", shows="reduction", lacks=" transpose ", kernels=kernels)
+
+
 def columns_case(kind, channels, height, width, element, known):
     sizes = {"images": 2, "height": height, "width": width}
     names = [2, channels, height, width] if known else ["images", channels, "height", "width"]
@@ -81,5 +92,6 @@ if __name__ == "__main__":
     last += [instance_case("fp16", (2, 8, 12), (2, 8, 12)), instance_case("fp32", (2, 5, 7), (2, 5, 7))]
     last += [columns_case(kind, *one, known) for kind in ("softmax", "norm") for known in (True, False)
              for one in ((5, 6, 7, "fp32"), (24, 8, 12, "fp16"), (131, 5, 13, "bf16"))]
+    last += [long_case(*one) for one in LONG]
     sys.exit(emulated.main(*sys.argv[1:5], [case(*one) for one in CASES] + [image_case(*one) for one in IMAGES] + last,
                            "kernels of rows"))
