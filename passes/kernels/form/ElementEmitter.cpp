@@ -298,21 +298,23 @@ LogicalResult ElementEmitter::reduce(OpBuilder &B, linalg::LinalgOp Op,
   OpFoldResult Size = loopSize(Op, Order.front());
   if (!Size)
     return Op.emitOpError("has a reduction loop of unknown size");
-  Value Lower = constantIndex(B, 0), Step = constantIndex(B, 1);
+  LogicalResult Inside = success();
+  auto Body = [&](OpBuilder &, Value Index, ValueRange Carried) {
+    SmallVector<Value> Next(Loops), Inner(Carried);
+    Next[Order.front()] = Index;
+    if (failed(reduce(B, Op, Order.drop_front(), Next, Inner)))
+      Inside = failure();
+    return Inner;
+  };
   Value Upper = materialize(B, Size);
-  auto For =
-      scf::ForOp::create(B, Op.getLoc(), Lower, Upper, Step, Accumulators);
-  OpBuilder::InsertionGuard Guard(B);
-  if (!For.getBody()->empty())
-    For.getBody()->back().erase();
-  B.setInsertionPointToEnd(For.getBody());
-  Loops[Order.front()] = For.getInductionVar();
-  SmallVector<Value> Inner(For.getRegionIterArgs());
-  if (failed(reduce(B, Op, Order.drop_front(), Loops, Inner)))
-    return failure();
-  scf::YieldOp::create(B, Op.getLoc(), Inner);
-  Accumulators.assign(For.getResults().begin(), For.getResults().end());
-  return success();
+  if (OnReduction) {
+    Accumulators = OnReduction(B, Op, Order.front(), Upper, Accumulators, Body);
+    return Inside;
+  }
+  auto For = makeLoop(B, Op.getLoc(), constantIndex(B, 0), Upper,
+                      constantIndex(B, 1), Accumulators, Body);
+  Accumulators = llvm::to_vector(ValueRange(For.getResults()));
+  return Inside;
 }
 
 LogicalResult ElementEmitter::body(OpBuilder &B, linalg::LinalgOp Op,

@@ -30,6 +30,8 @@
 #ifndef KPC_PASSES_KERNELS_FORM_ELEMENTEMITTER_H
 #define KPC_PASSES_KERNELS_FORM_ELEMENTEMITTER_H
 
+#include "passes/kernels/form/Loops.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -51,8 +53,15 @@ public:
       std::function<mlir::Value(mlir::OpBuilder &, mlir::Location,
                                 mlir::Value Memref, mlir::ValueRange Indices)>;
 
+  /// Makes a loop of a reduction, `Op`'s loop `Loop` from 0 to `Upper`; one
+  /// loop that carries the accumulators unless set.
+  using ReductionHook = std::function<llvm::SmallVector<mlir::Value>(
+      mlir::OpBuilder &, mlir::linalg::LinalgOp Op, unsigned Loop,
+      mlir::Value Upper, mlir::ValueRange Accumulators, LoopBody Body)>;
+
   void setElementHook(ElementHook Hook) { OnElement = std::move(Hook); }
   void setLoadHook(LoadHook Hook) { OnLoad = std::move(Hook); }
+  void setReductionHook(ReductionHook Hook) { OnReduction = std::move(Hook); }
 
   /// What stands for the kernel function's values where loops are built in
   /// another function: sizes, views (memrefs) and scalars.
@@ -121,6 +130,7 @@ private:
 
   ElementHook OnElement;
   LoadHook OnLoad;
+  ReductionHook OnReduction;
   mlir::IRMapping Outer;
   std::unordered_map<Key, llvm::SmallVector<mlir::Value, 2>, KeyHash> Elements;
   llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Operation *, 2>> Shared;

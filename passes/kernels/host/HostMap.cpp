@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/OutputSections.h"
 #include "passes/kernels/host/HostBuilder.h"
-#include "passes/kernels/host/HostLoops.h"
+#include "passes/kernels/host/HostPartialSums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -134,6 +134,7 @@ FailureOr<bool> buildHostMap(FusedKernel &Form, const HostMachine &Machine) {
                                         : "map rows");
   OpBuilder B(Form.Func.getBody().front().getTerminator());
   ElementEmitter Emitter;
+  pullSumsInBlocks(Emitter);
   Location Loc = Form.Func.getLoc();
   Value Start = Emitter.constantIndex(B, 0);
   for (const OutputSection &S : Sections) {

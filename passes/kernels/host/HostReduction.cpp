@@ -13,9 +13,10 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/RootShape.h"
+#include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/form/VectorEmitter.h"
 #include "passes/kernels/host/HostBuilder.h"
-#include "passes/kernels/host/HostLoops.h"
+#include "passes/kernels/host/HostPartialSums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -27,61 +28,15 @@ namespace kpc::kernels {
 
 namespace {
 
-/// The value that changes nothing under `Combine`; null if it is no operation
-/// that may be regrouped.
-TypedAttr neutralOf(Operation *Combine, Builder &B) {
-  Type T = Combine->getResult(0).getType();
-  auto Real = [&](double V) -> TypedAttr { return B.getFloatAttr(T, V); };
-  auto Whole = [&](APInt V) -> TypedAttr { return B.getIntegerAttr(T, V); };
-  unsigned Bits = T.isIntOrFloat() ? T.getIntOrFloatBitWidth() : 64;
-  double Infinity = std::numeric_limits<double>::infinity();
-  return TypeSwitch<Operation *, TypedAttr>(Combine)
-      .Case<arith::AddFOp>([&](auto) { return Real(-0.0); })
-      .Case<arith::MulFOp>([&](auto) { return Real(1.0); })
-      .Case<arith::MaximumFOp, arith::MaxNumFOp>(
-          [&](auto) { return Real(-Infinity); })
-      .Case<arith::MinimumFOp, arith::MinNumFOp>(
-          [&](auto) { return Real(Infinity); })
-      .Case<arith::AddIOp, arith::OrIOp, arith::XOrIOp, arith::MaxUIOp>(
-          [&](auto) { return Whole(APInt::getZero(Bits)); })
-      .Case<arith::MulIOp>([&](auto) { return Whole(APInt(Bits, 1)); })
-      .Case<arith::AndIOp, arith::MinUIOp>(
-          [&](auto) { return Whole(APInt::getAllOnes(Bits)); })
-      .Case<arith::MaxSIOp>(
-          [&](auto) { return Whole(APInt::getSignedMinValue(Bits)); })
-      .Case<arith::MinSIOp>(
-          [&](auto) { return Whole(APInt::getSignedMaxValue(Bits)); })
-      .Default([](Operation *) { return TypedAttr(); });
-}
-
 struct ReductionPlan {
   RootShape Shape;
   unsigned Lane = 0; ///< the loop that vectors run along
   unsigned Lanes = 1;
   unsigned Partials = 1; ///< vectors in flight
-  SmallVector<Operation *> Combine;
-  SmallVector<TypedAttr> Neutral;
+  Combination Combine;
+  SumBlocks LaneBlocks;
+  SmallVector<SumBlocks> OuterBlocks; ///< of the other reduction loops
 };
-
-/// The operation that takes each result's accumulator, and nothing else does.
-bool readCombines(ReductionPlan &Plan) {
-  linalg::LinalgOp Root = Plan.Shape.Root;
-  Builder B(Root.getContext());
-  Operation *Yield = Root.getBlock()->getTerminator();
-  for (auto [Arg, V] :
-       llvm::zip_equal(Root.getRegionOutputArgs(), Yield->getOperands())) {
-    Operation *Def = V.getDefiningOp();
-    if (!Def || Def->getBlock() != Root.getBlock() || !Arg.hasOneUse() ||
-        *Arg.user_begin() != Def || !V.hasOneUse())
-      return false;
-    TypedAttr Neutral = neutralOf(Def, B);
-    if (!Neutral)
-      return false;
-    Plan.Combine.push_back(Def);
-    Plan.Neutral.push_back(Neutral);
-  }
-  return true;
-}
 
 /// Whether all that the body reads runs along `Loop` in memory, or stands.
 bool readsAlong(linalg::LinalgOp Root, unsigned Loop) {
@@ -103,6 +58,23 @@ bool readsAlong(linalg::LinalgOp Root, unsigned Loop) {
   return VectorEmitter::bodyVectorises(Root, Loop);
 }
 
+/// The lane loop is walked by all partial vectors at once.
+void chooseBlocks(ReductionPlan &Plan) {
+  SmallVector<std::optional<int64_t>> Most;
+  for (unsigned Loop : Plan.Shape.Reduction)
+    if (Loop != Plan.Lane)
+      Most.push_back(maxOf(Plan.Shape.LoopSizes[Loop]));
+  std::optional<int64_t> Length = maxOf(Plan.Shape.LoopSizes[Plan.Lane]);
+  if (Length)
+    Length = llvm::divideCeil(*Length, int64_t(Plan.Partials) * Plan.Lanes);
+  Most.push_back(Length);
+  Plan.OuterBlocks.resize(Most.size() - 1);
+  if (!Plan.Combine.addsReals())
+    return;
+  Plan.OuterBlocks = cutSums(Most);
+  Plan.LaneBlocks = Plan.OuterBlocks.pop_back_val();
+}
+
 std::optional<ReductionPlan> planReduction(const FusedKernel &Form,
                                            const HostMachine &Machine) {
   ReductionPlan Plan;
@@ -114,11 +86,15 @@ std::optional<ReductionPlan> planReduction(const FusedKernel &Form,
   for (unsigned Loop : Plan.Shape.Reduction)
     if (constantOf(Plan.Shape.LoopSizes[Loop]) != 1)
       Lane = Loop;
-  if (!Lane || !readCombines(Plan) || !readsAlong(Plan.Shape.Root, *Lane))
+  if (!Lane || !readsAlong(Plan.Shape.Root, *Lane))
     return std::nullopt;
+  std::optional<Combination> Combine = Combination::read(Plan.Shape.Root);
+  if (!Combine)
+    return std::nullopt;
+  Plan.Combine = std::move(*Combine);
   Plan.Lane = *Lane;
   unsigned Widest = 32;
-  for (Operation *Op : Plan.Combine) {
+  for (Operation *Op : Plan.Combine.Ops) {
     Type T = Op->getResult(0).getType();
     Widest = std::max(Widest, T.isIndex() ? 64 : T.getIntOrFloatBitWidth());
   }
@@ -130,6 +106,7 @@ std::optional<ReductionPlan> planReduction(const FusedKernel &Form,
   Plan.Partials = Length >= 4 * int64_t(Plan.Lanes)   ? 4
                   : Length >= 2 * int64_t(Plan.Lanes) ? 2
                                                       : 1;
+  chooseBlocks(Plan);
   return Plan;
 }
 
@@ -164,7 +141,7 @@ private:
   void unit(SmallVector<Value> Loops, ArrayRef<Value> At) {
     SmallVector<Value> Partial;
     for (unsigned P = 0; P < Plan.Partials; ++P)
-      for (TypedAttr Neutral : Plan.Neutral)
+      for (TypedAttr Neutral : Plan.Combine.Neutral)
         Partial.push_back(arith::ConstantOp::create(
             B, Loc,
             SplatElementsAttr::get(Vectors.vectorOf(Neutral.getType()),
@@ -175,7 +152,7 @@ private:
         Order.push_back(Loop);
     Partial = reduce(Order, Loops, Partial);
     SmallVector<Value> Final;
-    for (unsigned N = 0; N < Plan.Combine.size(); ++N) {
+    for (unsigned N = 0; N < numResults(); ++N) {
       Value Start = Emitter.element(B, Root.getDpsInits()[N], At);
       if (!Start) {
         Result = failure();
@@ -203,14 +180,15 @@ private:
                             SmallVector<Value> Partial) {
     if (Order.empty())
       return along(Loops, Partial);
-    auto For = makeLoop(B, Loc, Zero, Sizes[Order.front()], One, Partial,
-                        [&](OpBuilder &, Value Index, ValueRange Carried) {
-                          SmallVector<Value> Next(Loops);
-                          Next[Order.front()] = Index;
-                          return reduce(Order.drop_front(), Next,
-                                        llvm::to_vector(Carried));
-                        });
-    return llvm::to_vector(ValueRange(For.getResults()));
+    const SumBlocks &Blocks =
+        Plan.OuterBlocks[Plan.OuterBlocks.size() - Order.size()];
+    return sumLoop(Blocks, Zero, Sizes[Order.front()], 1, Partial,
+                   [&](OpBuilder &, Value Index, ValueRange Carried) {
+                     SmallVector<Value> Next(Loops);
+                     Next[Order.front()] = Index;
+                     return reduce(Order.drop_front(), Next,
+                                   llvm::to_vector(Carried));
+                   });
   }
 
   /// The lane loop: all partial vectors, one of them, and the rest in a mask.
@@ -225,8 +203,10 @@ private:
       Value Whole = arith::MulIOp::create(
           B, Loc, arith::DivUIOp::create(B, Loc, Rest, Step), Step);
       Value Stop = Emitter.add(B, Loc, From, Whole);
-      auto For = makeLoop(
-          B, Loc, From, Stop, Step, Partial,
+      // What is left for single vectors is short.
+      Partial = sumLoop(
+          Count == Plan.Partials ? Plan.LaneBlocks : SumBlocks(), From, Stop,
+          int64_t(Count) * Plan.Lanes, Partial,
           [&](OpBuilder &, Value Index, ValueRange Carried) {
             SmallVector<Value> Next = llvm::to_vector(Carried);
             for (unsigned P = 0; P < Count; ++P)
@@ -236,7 +216,6 @@ private:
                    P, Next);
             return Next;
           });
-      Partial = llvm::to_vector(ValueRange(For.getResults()));
       From = Stop;
     }
     auto Size = Plan.Shape.size(Plan.Lane).asConstant();
@@ -249,7 +228,7 @@ private:
                             SmallVector<Value> Partial) {
     Value Some = arith::CmpIOp::create(B, Loc, arith::CmpIPredicate::slt, From,
                                        Sizes[Plan.Lane]);
-    SmallVector<Value> First(ArrayRef(Partial).take_front(Plan.Combine.size()));
+    SmallVector<Value> First(ArrayRef(Partial).take_front(numResults()));
     auto If = scf::IfOp::create(B, Loc, ValueRange(First).getTypes(), Some,
                                 /*withElseRegion=*/true);
     {
@@ -279,7 +258,7 @@ private:
   void step(SmallVector<Value> Loops, Value Index, unsigned P,
             SmallVector<Value> &Partial) {
     Loops[Plan.Lane] = Index;
-    unsigned Results = Plan.Combine.size();
+    unsigned Results = numResults();
     IRMapping Map;
     for (auto [N, Arg] : llvm::enumerate(Root.getRegionOutputArgs()))
       Map.map(Arg, Partial[P * Results + N]);
@@ -292,18 +271,21 @@ private:
       Partial[P * Results + N] = Vectors.broadcast(B, Yielded[N]);
   }
 
+  unsigned numResults() const { return Plan.Combine.Ops.size(); }
+
   Value combine(unsigned N, Value X, Value Y) {
-    Operation *Op = Plan.Combine[N];
-    OperationState State(Loc, Op->getName());
-    State.addOperands({X, Y});
-    State.addTypes(X.getType());
-    State.addAttributes(Op->getAttrs());
-    return B.create(State)->getResult(0);
+    return Plan.Combine.apply(B, Loc, N, X, Y);
+  }
+
+  SmallVector<Value> sumLoop(const SumBlocks &Blocks, Value Lower, Value Upper,
+                             int64_t Step, ValueRange Sums, LoopBody Body) {
+    return makeSumLoop(B, Loc, Emitter, Plan.Combine, Blocks, Lower, Upper,
+                       Step, Sums, Body, [](scf::ForOp) {});
   }
 
   /// Partial vectors, then lanes, by halves.
   Value horizontal(unsigned N, ArrayRef<Value> Partial) {
-    unsigned Results = Plan.Combine.size();
+    unsigned Results = numResults();
     SmallVector<Value> Left;
     for (unsigned P = 0; P < Plan.Partials; ++P)
       Left.push_back(Partial[P * Results + N]);

@@ -43,6 +43,7 @@ LogicalResult TileNest::emit(Value Begin, Value End) {
     ReductionSizes.push_back(groupSize(Group));
   for (const TileOperand &Operand : Plan.Operands)
     prepareOperand(Operand);
+  cutReduction();
   // Units: column blocks vary slowest, so that a thread reads few weights.
   SmallVector<Value> Counts;
   for (auto [Size, Block] : llvm::zip_equal(ParallelSizes, Plan.Blocks))

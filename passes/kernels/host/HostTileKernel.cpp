@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/host/HostTileNest.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -123,12 +124,36 @@ SmallVector<Value> TileNest::steps(const Tile &T, const Chunk &C,
   };
   if (Plan.Split && Group < Plan.ChunkGroup)
     return Enter(Zero, Sums);
-  auto For = makeLoop(B, Loc, Zero, C.Extent[Group], One, Sums,
-                      [&](OpBuilder &, Value Inside, ValueRange Carried) {
-                        return Enter(Inside, llvm::to_vector(Carried));
-                      });
-  keepRolled(For);
-  return llvm::to_vector(ValueRange(For.getResults()));
+  return makeSumLoop(
+      B, Loc, Emitter, Combine, Blocks[Group], Zero, C.Extent[Group], 1, Sums,
+      [&](OpBuilder &, Value Inside, ValueRange Carried) {
+        return Enter(Inside, llvm::to_vector(Carried));
+      },
+      keepRolled);
+}
+
+/// Products whose operands are shared by a tile keep all registers for their
+/// accumulators, so their sums are not cut.
+void TileNest::cutReduction() {
+  Blocks.resize(Plan.Reduction.size());
+  bool Shares =
+      Plan.Row >= 0 && llvm::any_of(Plan.Operands, [](const TileOperand &One) {
+        return One.OnVector && !One.OnRow;
+      });
+  std::optional<Combination> Read = Combination::read(Plan.Root);
+  if (Shares || Plan.Split || !Read || !Read->addsReals())
+    return;
+  Combine = std::move(*Read);
+  SmallVector<std::optional<int64_t>> Most;
+  for (const JoinedLoops &Group : Plan.Reduction) {
+    std::optional<int64_t> Count = 1;
+    for (unsigned Loop : Group.Loops) {
+      std::optional<int64_t> Size = maxOf(Plan.LoopSizes[Loop]);
+      Count = Count && Size ? std::optional(*Count * *Size) : std::nullopt;
+    }
+    Most.push_back(Count);
+  }
+  Blocks = cutSums(Most);
 }
 
 SmallVector<Value> TileNest::step(const Tile &T, ArrayRef<Value> Loops,

@@ -16,7 +16,7 @@
 #define KPC_PASSES_KERNELS_HOST_HOSTTILENEST_H
 
 #include "passes/kernels/form/VectorEmitter.h"
-#include "passes/kernels/host/HostLoops.h"
+#include "passes/kernels/host/HostPartialSums.h"
 #include "passes/kernels/host/HostTilePlan.h"
 
 namespace kpc::kernels {
@@ -103,6 +103,8 @@ private:
   Vector<Value> steps(const Tile &T, const Chunk &C, unsigned Group,
                       Vector<Value> Loops, Vector<Value> Offsets,
                       Vector<Value> Sums);
+  /// Cuts of the reduction groups, where sums are made in blocks.
+  void cutReduction();
   Vector<Value> step(const Tile &T, llvm::ArrayRef<Value> Loops,
                      llvm::ArrayRef<Value> Offsets, llvm::ArrayRef<Value> Sums);
   Value operandValue(unsigned Operand, unsigned Row, unsigned Column,
@@ -148,6 +150,8 @@ private:
   Vector<Value> Start, Extent; ///< of the unit, per parallel group
   Vector<Column> Columns;
   Vector<Value> SumMemory; ///< per result
+  Combination Combine;
+  Vector<SumBlocks> Blocks; ///< per reduction group
 };
 
 } // namespace kpc::kernels

@@ -73,6 +73,30 @@ TEST(Reduction, sumsOfColumns) {
   }
 }
 
+/// Added one by one, numbers of one sign end 5e-6 and more off.
+TEST(Reduction, longSumsOfColumnsAreExact) {
+  for (int64_t M : {65536, 65537, 70000})
+    for (int64_t K : {1, 3, 8, 9}) {
+      SCOPED_TRACE(::testing::Message() << M << " x " << K);
+      Kernel Kernel(reduceText(M, K, true, "f32", "arith.addf", "0.0"));
+      ASSERT_TRUE(Kernel.ok());
+      auto Work = *shape::Expr::parse(Kernel.Launch.Work)->asConstant();
+      Buffer<float> X = randomFloats(M * K, 3), Y(K), Again(K);
+      std::vector<double> Reference(K);
+      for (int64_t I = 0; I < M * K; ++I) {
+        X[I] = std::abs(X[I]);
+        Reference[I % K] += X[I];
+      }
+      Kernel.run({X.word(), Y.word()}, Work, 1);
+      Kernel.run({X.word(), Again.word()}, Work, 2);
+      for (int64_t I = 0; I < K; ++I) {
+        EXPECT_NEAR(Y[I] / Reference[I], 1, 5e-7);
+        EXPECT_EQ(Y[I], Again[I]);
+      }
+      EXPECT_TRUE(Y.guardIntact());
+    }
+}
+
 TEST(Reduction, maximumKeepsNan) {
   for (int64_t K : {3, 64, 77}) {
     Kernel Kernel(

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/Requirements.h"
 #include "test/unit/onnx/Imported.h"
 
 using namespace kpc;
@@ -62,6 +63,25 @@ TEST(DataSizes, AValueThatTheModelComputesIsASize) {
   Imported I(M);
   EXPECT_EQ(I.result(), "!graph.tensor<[k_value], f32>");
   EXPECT_EQ(decided(I), "k_value at most 2147483647");
+}
+
+TEST(DataSizes, ScalesMustGiveTheDeclaredSizes) {
+  ModelProto M = model();
+  input(M, "x", {3, 4});
+  input(M, "scales", {2});
+  node(M, "Resize", {"x", "", "scales"}, {"y"}, "grow");
+  output(M, "y", {3, 8});
+  Imported I(M);
+  EXPECT_EQ(I.result(), "!graph.tensor<[3, 8], f32>");
+  ASSERT_TRUE(I.Module);
+  std::string Text;
+  for (const graph::Requirement &R : graph::requirements(*I.Module))
+    Text += R.Left.str() + (R.Equal ? " is " : " at most ") + R.Right.str() +
+            ": " + R.Reason + "\n";
+  EXPECT_EQ(Text, "y_size is 3: 'grow' (Resize) resizes axis 0 by "
+                  "its scales to the declared size\n"
+                  "y_size_1 is 8: 'grow' (Resize) resizes axis 1 by "
+                  "its scales to the declared size\n");
 }
 
 TEST(DataSizes, ARangeMayBeGiven) {

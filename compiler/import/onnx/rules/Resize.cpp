@@ -128,6 +128,35 @@ static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
   return true;
 }
 
+/// Lets runs check that a scale that only they know gives the size that the
+/// model declares: floor(In * Scale) in f32, as onnxruntime computes it.
+/// Numbers of the model become its sizes outside of loops and branches alone.
+static bool checkDeclaredSize(NodeImport &N, const AxisResize &A,
+                              int64_t Axis) {
+  if (N.importer().isInBody())
+    return true;
+  // The greatest f32 that is an i32.
+  constexpr double Greatest = 2147483520;
+  Value Length = N.mul(N.sizeScalar(A.In, N.f32()), A.ScaleInput);
+  if (!Length)
+    return false;
+  Length = N.unary<FloorOp>(N.max(Length, N.like(0, Length)));
+  Length = N.min(Length, N.like(Greatest, Length));
+  std::optional<Expr> Size = N.importer().decideSize(
+      N, N.cast(Length, N.i64()), Expr(int64_t(Greatest)), /*Axis=*/SIZE_MAX);
+  if (!Size)
+    return false;
+  if (N.importer().require(*Size, true, A.Out,
+                           "resizes axis " + std::to_string(Axis) +
+                               " by its scales to the declared size",
+                           N))
+    return true;
+  N.fail(Code::ImportShape, "resizes axis " + std::to_string(Axis) + " to " +
+                                Size->str() + ", but the model declares " +
+                                A.Out.str());
+  return false;
+}
+
 /// Scales that are an input of the model; the sizes are then the declared ones.
 static std::optional<std::vector<AxisResize>>
 runTimeScales(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
@@ -143,6 +172,8 @@ runTimeScales(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
     A.ScaleInput = N.reshape(
         N.cast(N.sliceAxis(Scales, 0, static_cast<int64_t>(I), 1), N.f32()),
         {});
+    if (!A.ScaleInput || !checkDeclaredSize(N, A, Axes[I]))
+      return std::nullopt;
     Result.push_back(A);
   }
   return Result;

@@ -76,3 +76,53 @@ func.func @matmul(%a_p: memref<f32>, %b_p: memref<f32>, %c_p: memref<f32>) attri
   bufferization.materialize_in_destination %c in restrict writable %c_m : (tensor<64x48xf32>, memref<64x48xf32, strided<[48, 1]>>) -> ()
   return
 }
+
+// A long sum: blocks of 128 rows, and of 128 blocks. The blocks' sums are added up.
+
+// CHECK-LABEL: func.func @long_columns(
+// CHECK-DAG: %[[BLOCK:.*]] = arith.constant 128 : index
+// CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 16384 : index
+// CHECK: scf.for {{.*}} step %[[BLOCKS]] iter_args(%[[ALL:[^ ]+]] =
+// CHECK: %[[NONE:.*]] = arith.constant dense<-0.000000e+00> : vector<8xf32>
+// CHECK: %[[MIDDLE:.*]] = scf.for {{.*}} step %[[BLOCK]] iter_args(%[[SOME:[^ ]+]] = %[[NONE]]
+// CHECK: %[[AGAIN:.*]] = arith.constant dense<-0.000000e+00> : vector<8xf32>
+// CHECK: %[[INNER:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[AGAIN]]
+// CHECK: vector.load
+// CHECK: arith.addf %[[SOME]], %[[INNER]]
+// CHECK: arith.addf %[[ALL]], %[[MIDDLE]]
+func.func @long_columns(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [262144, 8], strides: [8, 1] : memref<f32> to memref<262144x8xf32, strided<[8, 1]>>
+  %x = bufferization.to_tensor %x_m restrict : memref<262144x8xf32, strided<[8, 1]>> to tensor<262144x8xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [8], strides: [1] : memref<f32> to memref<8xf32, strided<[1]>>
+  %e = tensor.empty() : tensor<8xf32>
+  %z = arith.constant 0.0 : f32
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b) -> (b, a)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<262144x8xf32>) outs(%i : tensor<8xf32>) {
+  ^bb0(%p: f32, %s: f32):
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  bufferization.materialize_in_destination %y in restrict writable %y_m : (tensor<8xf32>, memref<8xf32, strided<[1]>>) -> ()
+  return
+}
+
+// The greatest element is the same in any order: one loop.
+
+// CHECK-LABEL: func.func @long_maximum(
+// CHECK-NOT: arith.constant 128 : index
+// CHECK: arith.maximumf
+func.func @long_maximum(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [262144, 8], strides: [8, 1] : memref<f32> to memref<262144x8xf32, strided<[8, 1]>>
+  %x = bufferization.to_tensor %x_m restrict : memref<262144x8xf32, strided<[8, 1]>> to tensor<262144x8xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [8], strides: [1] : memref<f32> to memref<8xf32, strided<[1]>>
+  %e = tensor.empty() : tensor<8xf32>
+  %z = arith.constant 0.0 : f32
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b) -> (b, a)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<262144x8xf32>) outs(%i : tensor<8xf32>) {
+  ^bb0(%p: f32, %s: f32):
+    %r = arith.maximumf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  bufferization.materialize_in_destination %y in restrict writable %y_m : (tensor<8xf32>, memref<8xf32, strided<[1]>>) -> ()
+  return
+}
