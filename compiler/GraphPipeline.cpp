@@ -77,6 +77,7 @@ bool kpc::asksForCodes(const CompileOptions &Options) {
 
 bool kpc::asksForWeightCodes(const CompileOptions &Options) {
   return Options.Compute == Precision::Int4 ||
+         llvm::is_contained(Options.Switched, Precision::Int4) ||
          llvm::any_of(Options.PrecisionFor, [](const auto &F) {
            return F.second == Precision::Int4;
          });
@@ -214,15 +215,36 @@ static void addBlocks(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseBlocks(Gemms));
 }
 
+static const char *useOfCodes(const target::TargetClass &For, bool Multiplies) {
+  return !For.isGpu() ? "rounded" : Multiplies ? "multiplied" : "none";
+}
+
+/// A switch for each product, in front of all passes that quantise.
+static void addSwitches(OpPassManager &Passes, const CompileOptions &Options,
+                        const target::TargetClass &For,
+                        const PlanTools &Tools) {
+  if (Options.Switched.empty())
+    return;
+  if (!Options.Calibration.empty())
+    Passes.addPass(graph::createFoldConstants(Tools.Fold));
+  graph::SwitchPrecisionsOptions Switches;
+  for (Precision P : Options.Switched)
+    Switches.Types.push_back(isOfCodes(P)           ? precisionWord(P).str()
+                             : P == Precision::Int4 ? "int4"
+                                                    : blocksOf(P));
+  Switches.Int8 = useOfCodes(For, target::prefersInt8(For.first()));
+  Switches.Fp8 = useOfCodes(For, target::multipliesFp8(For.first()));
+  Switches.Wgmma = target::copiesRowsOfFp8(For.first());
+  Passes.addPass(graph::createSwitchPrecisions(Switches));
+}
+
 /// Codes of what GEMMs and convolutions multiply, where they are asked for. A
 /// processor rounds to the same numbers, and multiplies floats.
 static void addQuantisation(OpPassManager &Passes,
                             const CompileOptions &Options,
                             const target::TargetClass &For,
                             const PlanTools &Tools) {
-  auto Use = [&](bool Multiplies) {
-    return !For.isGpu() ? "rounded" : Multiplies ? "multiplied" : "none";
-  };
+  auto Use = [&](bool Multiplies) { return useOfCodes(For, Multiplies); };
   SmallVector<std::string> Types;
   for (const auto &[Pattern, Type] : Options.PrecisionFor)
     Types.push_back(Pattern + "=" + precisionWord(Type).str());
@@ -235,16 +257,6 @@ static void addQuantisation(OpPassManager &Passes,
   // These look at the numbers of weights, which others have put together.
   if (asksForCodes(Options) && !Options.Calibration.empty())
     Passes.addPass(graph::createFoldConstants(Tools.Fold));
-  if (!Options.Switched.empty()) {
-    graph::SwitchPrecisionsOptions Switches;
-    for (Precision P : Options.Switched)
-      Switches.Types.push_back(isOfCodes(P) ? precisionWord(P).str()
-                                            : blocksOf(P));
-    Switches.Int8 = Use(target::prefersInt8(For.first()));
-    Switches.Fp8 = Use(target::multipliesFp8(For.first()));
-    Switches.Wgmma = target::copiesRowsOfFp8(For.first());
-    Passes.addPass(graph::createSwitchPrecisions(Switches));
-  }
   addBlocks(Passes, Options);
   if (!asksForCodes(Options))
     return;
@@ -364,6 +376,7 @@ static void addLegalisation(OpPassManager &Passes,
   if (Options.Fuse && isNarrow(Options) && hasWgmma(For))
     Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
+  addSwitches(Passes, Options, For, Tools);
   addWeightCodes(Passes, Options, Tools);
   if (hasTensorCores(For)) {
     graph::TileFewRowWeightsOptions Codes;

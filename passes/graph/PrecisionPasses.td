@@ -67,11 +67,11 @@ def SwitchPrecisions : Pass<"switch-precisions", "::mlir::ModuleOp"> {
     the product, 1 the copy of the first type, and so on. The module's
     `graph.switched` has the nodes with their types, in the order of the input.
     Options are those of quantise-gemms, which comes behind, as do quantise-blocks,
-    smooth-channels and correct-bias: they do with each copy what they do with a
-    product that is to have that type.
+    smooth-channels, correct-bias and the passes of weights of 4 bits: they do with
+    each copy what they do with a product that is to have that type.
   }];
   let options = [
-    ListOption<"Types", "types", "std::string", "int8, fp8, mxfp8, mxfp4 or nvfp4, in the order of the switch">,
+    ListOption<"Types", "types", "std::string", "int8, fp8, mxfp8, mxfp4, nvfp4 or int4, in the order of the switch">,
     Option<"Int8", "int8", "std::string", "\"rounded\"", "What the target does with integers: none, multiplied, rounded">,
     Option<"Fp8", "fp8", "std::string", "\"rounded\"", "The same of FP8">,
     Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">

@@ -41,6 +41,8 @@ namespace kpc::graph {
 namespace {
 
 constexpr StringLiteral InputName = "kpc.precisions";
+/// The type that is the weight's alone.
+constexpr StringLiteral OfWeight = "int4";
 
 /// A product, and which of the types it can have, by their places.
 struct Switched {
@@ -54,10 +56,11 @@ struct SwitchPrecisionsPass
 
   void runOnOperation() override {
     for (StringRef Type : Types)
-      if (Type == "none" ||
-          (!codeTypeNamed(Type) && !BlockFormat::named(Type, &getContext()))) {
+      if (Type != OfWeight &&
+          (Type == "none" || (!codeTypeNamed(Type) &&
+                              !BlockFormat::named(Type, &getContext())))) {
         getOperation().emitError()
-            << "expected int8, fp8, mxfp8, mxfp4 or nvfp4, got '" << Type
+            << "expected int8, fp8, mxfp8, mxfp4, nvfp4 or int4, got '" << Type
             << "'";
         return signalPassFailure();
       }
@@ -116,8 +119,7 @@ private:
       Switched S{&Op, {}};
       for (auto [Place, Type] : llvm::enumerate(Types)) {
         Op.setAttr(PrecisionAttr, B.getStringAttr(Type));
-        std::optional<BlockFormat> F = BlockFormat::named(Type, &getContext());
-        if (F ? hasBlocks(&Op, *F) : Policy.refusal(&Op).empty())
+        if (canHave(&Op, Type, Policy))
           S.Types.push_back(Place);
       }
       Op.setAttr(PrecisionAttr, B.getStringAttr("none"));
@@ -125,6 +127,22 @@ private:
         Found[nodeName(&Op)].push_back(S);
     }
     return Found;
+  }
+
+  bool canHave(Operation *Op, StringRef Type, const CodePolicy &Policy) {
+    if (Type == OfWeight)
+      return hasMatrix(Op);
+    if (auto F = BlockFormat::named(Type, &getContext()))
+      return hasBlocks(Op, *F);
+    return Policy.refusal(Op).empty();
+  }
+
+  static bool hasMatrix(Operation *Op) {
+    auto Gemm = dyn_cast<MatmulOp>(Op);
+    if (!Gemm)
+      return false;
+    SymbolicTensorType Weight = typeOf(Gemm.getB());
+    return Weight.getRank() == 2 && Weight.hasStaticShape();
   }
 
   static bool hasBlocks(Operation *Op, const BlockFormat &F) {

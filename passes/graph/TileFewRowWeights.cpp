@@ -274,11 +274,26 @@ private:
     return Few ? "" : "it has more rows than 16";
   }
 
+  /// set-precision narrows such an input for products of LeastFlops and more.
+  static bool readsWideInput(MatmulOp Op) {
+    Value A = Op.getA();
+    while (auto View = A.getDefiningOp<ReshapeOp>())
+      A = View.getX();
+    return isa<BlockArgument>(A) && typeOf(A).getElementType().isF32();
+  }
+
   static void tell(MatmulOp Op, StringRef Why) {
     if (Why.empty())
       remark::passed(Op.getLoc(),
                      remark::RemarkOpts::name("tiled").category("quantisation"))
-          << "Few rows are multiplied with a weight of codes.";
+          << "Few rows are multiplied with a weight of codes."
+          << (readsWideInput(Op)
+                  ? " The model's input is f32: products of fewer than 4 "
+                    "million operations are loops that read codes, because a "
+                    "kernel that narrows it takes longer. --io-precision fp16 "
+                    "has them "
+                    "read by gemv."
+                  : "");
     else
       remark::missed(Op.getLoc(), remark::RemarkOpts::name("refused").category(
                                       "quantisation"))

@@ -46,6 +46,10 @@ private:
   bool findTypes();
   bool estimateTimes();
   bool isFixed(const std::string &Node) const;
+  /// Layers that can have nothing but what is stored are not told of.
+  bool isTold(const Layer &L) const {
+    return !L.Types.empty() || isFixed(L.Node);
+  }
   bool measureLayers();
   bool measureStored();
   bool search();
@@ -113,7 +117,7 @@ std::string AutoPrecision::dataText() const {
 // Times
 //===----------------------------------------------------------------------===//
 
-/// The types of codes that some target multiplies.
+/// The types of codes that some target multiplies, and that weights may be.
 bool AutoPrecision::findTypes() {
   bool Int8 = false, Fp8 = false, Blocks = false;
   for (const std::string &Name : Options.Targets.empty()
@@ -144,10 +148,7 @@ bool AutoPrecision::findTypes() {
   if (Blocks)
     for (Precision P : {Precision::Mxfp8, Precision::Nvfp4, Precision::Mxfp4})
       Types.push_back(P);
-  if (Types.empty())
-    Notes.push_back(fmt::format("kernels of {} multiply no codes faster than "
-                                "fp16: no layer is quantised",
-                                fmt::join(Gpus, " and ")));
+  Types.push_back(Precision::Int4);
   return true;
 }
 
@@ -156,6 +157,8 @@ AutoPrecision::estimated(const CompileOptions &For) {
   CompileOptions Of = For;
   Of.Targets = Gpus;
   Of.Strict = false;
+  // Which code is the nearest changes no time, and takes long to find.
+  Of.RoundByFeedback = false;
   Diagnostics Ours;
   CompileReport Report = estimate(Of, Ours);
   Fault |= Report.Internal;
@@ -193,6 +196,9 @@ bool AutoPrecision::isFixed(const std::string &Node) const {
       [&](const auto &F) { return llvm::Regex(F.first).match(Node); });
 }
 
+/// The gain, or 0: a hundredth of a microsecond is no reason to lose accuracy.
+static double worthwhile(double Gain) { return Gain > 0.01 ? Gain : 0; }
+
 bool AutoPrecision::measureLayers() {
   if (!Trial.open(Types))
     return false;
@@ -204,6 +210,17 @@ bool AutoPrecision::measureLayers() {
   Gains.reserve(InType.size());
   for (const auto &Plan : InType)
     Gains.push_back(gainsOf(Plain, Plan, Nodes));
+  // Weights of 4 bits gain with few rows alone. Else they are not measured.
+  if (std::none_of(Nodes.begin(), Nodes.end(), [&](const std::string &N) {
+        return worthwhile(Gains.back()[N]) > 0;
+      })) {
+    Types.pop_back();
+    InType.pop_back();
+  }
+  if (Types.empty())
+    Notes.push_back(fmt::format("kernels of {} multiply no codes faster than "
+                                "fp16: no layer is quantised",
+                                fmt::join(Gpus, " and ")));
   for (const SwitchedNode &N : Trial.nodes()) {
     Layer &L = Layers.emplace_back();
     L.Node = N.Node;
@@ -213,9 +230,8 @@ bool AutoPrecision::measureLayers() {
       double Gain = Gains[T][N.Node];
       bool Can = std::find(N.Types.begin(), N.Types.end(), wordOf(Types[T])) !=
                  N.Types.end();
-      // A hundredth of a microsecond is no reason to lose accuracy.
       if (Can)
-        L.Types.push_back({wordOf(Types[T]), Gain > 0.01 ? Gain : 0, {}});
+        L.Types.push_back({wordOf(Types[T]), worthwhile(Gain), {}});
     }
   }
   return Trial.measure(Layers);
@@ -445,6 +461,8 @@ std::string AutoPrecision::tableText() const {
   Table.row(Head);
   for (size_t I = 0; I < Layers.size(); ++I) {
     const Layer &L = Layers[I];
+    if (!isTold(L))
+      continue;
     std::vector<std::string> Row = {printable(L.Node),
                                     Chosen[I] ? L.Types[Chosen[I] - 1].Type
                                               : wordOf(Stored)};
@@ -471,7 +489,9 @@ bool AutoPrecision::keep() {
   Expected = microsecondsOf(*Times);
   std::map<std::string, size_t> Counts;
   for (size_t I = 0; I < Layers.size(); ++I)
-    ++Counts[Chosen[I] ? Layers[I].Types[Chosen[I] - 1].Type : wordOf(Stored)];
+    if (isTold(Layers[I]))
+      ++Counts[Chosen[I] ? Layers[I].Types[Chosen[I] - 1].Type
+                         : wordOf(Stored)];
   std::string Shares;
   for (const auto &[Word, Count] : Counts)
     Shares +=
@@ -509,7 +529,7 @@ bool AutoPrecision::keep() {
   std::vector<PlannedLayer> Lines;
   for (size_t I = 0; I < Layers.size(); ++I) {
     const Layer &L = Layers[I];
-    if (isFixed(L.Node) && !Chosen[I])
+    if (!isTold(L) || (isFixed(L.Node) && !Chosen[I]))
       continue;
     PlannedLayer &Line = Lines.emplace_back();
     Line.Node = L.Node;

@@ -1,7 +1,7 @@
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(switch-precisions{types=int8,fp8 wgmma=false})' | FileCheck %s
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(switch-precisions{types=int8 wgmma=false},func.func(quantise-gemms{type=none int8=rounded fp8=rounded wgmma=false}))' | FileCheck %s --check-prefix=CODES
 // RUN: not kpc-opt %s --pass-pipeline='builtin.module(switch-precisions{types=int9})' 2>&1 | FileCheck %s --check-prefix=TYPE
-// TYPE: error: expected int8, fp8, mxfp8, mxfp4 or nvfp4, got 'int9'
+// TYPE: error: expected int8, fp8, mxfp8, mxfp4, nvfp4 or int4, got 'int9'
 
 !x = !graph.tensor<[32, 16], f32>
 !w = !graph.tensor<[16, 16], f32>

@@ -1,5 +1,8 @@
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(tile-few-row-weights))' -split-input-file | FileCheck %s
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(tile-few-row-weights{narrow=f16}))' -split-input-file | FileCheck %s --check-prefix NARROW
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(tile-few-row-weights{narrow=f16}))' -split-input-file --remark-format=emitRemark --remarks-filter=quantisation 2>&1 >/dev/null | FileCheck %s --check-prefix REMARK
+// REMARK: [Passed] tiled | {{.*}}Remark="Few rows are multiplied with a weight of codes.", Remark={{$}}
+// REMARK: [Passed] tiled | {{.*}}products of fewer than 4 million operations are loops that read codes{{.*}} --io-precision fp16
 
 module attributes {graph.symbols = {n = {max = 16, min = 1, optimum = 4}}} {
   // Rows of K, as MatMulNBits has them; the last of each row's codes belong to no K.
