@@ -455,8 +455,8 @@ void Compilation::tellOfCodes() {
       Report.Notes.push_back(Text.str() + llvm::join(Without, ", "));
   };
   Note(Asks(Precision::Fp8), target::multipliesFp8,
-       "--precision fp8 multiplies FP8 on chips from sm_89 on, by code for one "
-       "chip alone; GEMMs stay in fp16 on ");
+       "--precision fp8 multiplies FP8 on sm_89, sm_90a and all of Blackwell; "
+       "GEMMs stay in fp16 on ");
   Note(Asks(Precision::Int8), target::prefersInt8,
        "--precision int8 multiplies 8-bit integers on GPUs with fast Tensor "
        "Cores for them alone; GEMMs stay in fp16 on ");

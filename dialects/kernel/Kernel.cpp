@@ -319,8 +319,6 @@ SmallVector<utils::IteratorType> ConvOp::getIteratorTypesArray() {
   return Loops;
 }
 
-/// Made anew for each question, the maps would be half of what choosing
-/// variants of a convolutional network takes.
 /// From the loops [N, spatial…, O, window…, C] to x, w and y.
 static ArrayAttr makeConvMaps(MLIRContext *Context, const ConvMapsKey &Key) {
   unsigned Rank = Key.Rank, Spatial = Rank - 2, Loops = Rank + Spatial + 1;

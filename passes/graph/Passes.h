@@ -46,14 +46,14 @@ std::unique_ptr<mlir::Pass> createSmoothChannels(SmoothChannelsOptions Options,
 std::unique_ptr<mlir::Pass> createCorrectBias(CorrectBiasOptions Options,
                                               WeightReader Read);
 
-std::unique_ptr<mlir::Pass> createScaleWeights(ScaleWeightsOptions Options,
-                                               WeightReader Read);
+std::unique_ptr<mlir::Pass>
+createScaleWeights(const ScaleWeightsOptions &Options, WeightReader Read);
 /// The same that make weights; without a writer they are constants.
 std::unique_ptr<mlir::Pass>
-createQuantiseWeights(QuantiseWeightsOptions Options, WeightReader Read,
+createQuantiseWeights(const QuantiseWeightsOptions &Options, WeightReader Read,
                       WeightWriter Write);
 std::unique_ptr<mlir::Pass>
-createRoundByFeedback(RoundByFeedbackOptions Options, WeightReader Read,
+createRoundByFeedback(const RoundByFeedbackOptions &Options, WeightReader Read,
                       MomentReader Moments, WeightWriter Write);
 
 #define GEN_PASS_REGISTRATION

@@ -1,5 +1,4 @@
-//===- QuantiseWeights.cpp - Weights of GEMMs become codes
-//-------------------===//
+//===- QuantiseWeights.cpp - Weights of GEMMs become codes ----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -84,8 +83,8 @@ private:
 } // namespace
 
 std::unique_ptr<Pass>
-graph::createQuantiseWeights(QuantiseWeightsOptions Options, WeightReader Read,
-                             WeightWriter Write) {
+graph::createQuantiseWeights(const QuantiseWeightsOptions &Options,
+                             WeightReader Read, WeightWriter Write) {
   return std::make_unique<QuantiseWeightsPass>(Options, std::move(Read),
                                                std::move(Write));
 }

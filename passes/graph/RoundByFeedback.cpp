@@ -225,6 +225,10 @@ private:
              << "expected mean products of " << W.K
              << " channels in the calibration, got " << Upper->size()
              << " numbers; calibrate again with this model";
+    if (W.K > MostChannels) {
+      tellOfRefusal(Op, "K is more than " + std::to_string(MostChannels));
+      return success();
+    }
     Moments H = Moments::from(*Upper, W.K);
     if (auto By = Op->getAttrOfType<DenseElementsAttr>(DividedAttr))
       divide(H, llvm::to_vector(By.getValues<float>()));
@@ -236,15 +240,15 @@ private:
     double Signal =
         powerOfAll(H, W.N, [&](int64_t K, int64_t C) { return W.row(K)[C]; });
     double Before = decibels(W, H, Signal, Codes);
-    if (W.K > MostChannels || !roundWithFeedback(W, H, Codes)) {
-      tellOfRefusal(Op, W.K > MostChannels
-                            ? "K is more than 16384"
-                            : "the mean products of its channels are none");
+    if (!roundWithFeedback(W, H, Codes)) {
+      tellOfRefusal(Op, "its second moments are not those of numbers");
       return success();
     }
     double After = decibels(W, H, Signal, Codes);
-    if (After < Before)
-      Codes.round(W);
+    if (After < Before) {
+      tellOfRefusal(Op, "feedback would make its error greater");
+      return success();
+    }
     remark::passed(
         Op.getLoc(),
         remark::RemarkOpts::name("feedback").category("quantisation"))
@@ -252,17 +256,16 @@ private:
         << std::to_string(int64_t(Group))
         << " of K with a scale and a zero point, rounded with error feedback: "
            "signal over expected error "
-        << decibelText(Before) << " before, "
-        << decibelText(std::max(Before, After)) << " after.";
+        << decibelText(Before) << " before, " << decibelText(After)
+        << " after.";
     readCodes(Op, Codes, Write);
     return success();
   }
 
-  static void tellOfRefusal(MatmulOp Op, StringRef Why) {
+  static void tellOfRefusal(MatmulOp Op, const std::string &Why) {
     remark::missed(Op.getLoc(),
                    remark::RemarkOpts::name("plain").category("quantisation"))
-        << "A weight is rounded without error feedback, because " << Why.str()
-        << ".";
+        << "A weight is rounded without error feedback, because " << Why << ".";
   }
 
   static void divide(Moments &H, ArrayRef<float> By) {
@@ -277,8 +280,9 @@ private:
 } // namespace
 
 std::unique_ptr<Pass>
-graph::createRoundByFeedback(RoundByFeedbackOptions Options, WeightReader Read,
-                             MomentReader Moments, WeightWriter Write) {
+graph::createRoundByFeedback(const RoundByFeedbackOptions &Options,
+                             WeightReader Read, MomentReader Moments,
+                             WeightWriter Write) {
   return std::make_unique<RoundByFeedbackPass>(
       Options, std::move(Read), std::move(Moments), std::move(Write));
 }

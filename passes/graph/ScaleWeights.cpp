@@ -1,5 +1,4 @@
-//===- ScaleWeights.cpp - Rows of a weight that count get finer steps
-//--------===//
+//===- ScaleWeights.cpp - Rows that count get finer steps -----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -157,7 +156,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> graph::createScaleWeights(ScaleWeightsOptions Options,
-                                                WeightReader Read) {
+std::unique_ptr<Pass>
+graph::createScaleWeights(const ScaleWeightsOptions &Options,
+                          WeightReader Read) {
   return std::make_unique<ScaleWeightsPass>(Options, std::move(Read));
 }

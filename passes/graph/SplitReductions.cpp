@@ -455,11 +455,15 @@ struct SplitReductionsPass
       if (!New)
         continue;
       bool IsOfArg = isa<ArgReduceOp>(W.Op);
-      // A dot that became a reduction is no part of one yet.
-      unsigned Level = W.Level + !isa<MatmulOp>(W.Op);
-      for (Operation *At = Before ? Before->getNextNode()
-                                  : &W.Op->getBlock()->front();
-           At != W.Op; At = At->getNextNode())
+      Operation *First =
+          Before ? Before->getNextNode() : &W.Op->getBlock()->front();
+      // A dot that became a reduction is no part of one yet; one that became a
+      // product of parts is.
+      bool IsPart = !isa<MatmulOp>(W.Op);
+      for (Operation *At = First; At != W.Op; At = At->getNextNode())
+        IsPart |= isa<MatmulOp>(At);
+      unsigned Level = W.Level + IsPart;
+      for (Operation *At = First; At != W.Op; At = At->getNextNode())
         // Windows of three axes are two of two and one.
         if (isa<ReduceOp, CumSumOp>(At) ||
             (isa<WindowOp>(At) && isa<WindowOp>(W.Op)))

@@ -1,5 +1,4 @@
-//===- WeightCodes.cpp - Weights as codes of 4 bits
-//--------------------------===//
+//===- WeightCodes.cpp - Weights as codes of 4 bits -----------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -104,17 +103,19 @@ struct Spelling {
     Spelling By;
     if (High <= Low)
       return By;
-    By.Scale = (High - Low) / GreatestCode;
+    float Span = High - Low;
+    By.Scale = std::isfinite(Span) ? Span / GreatestCode
+                                   : High / GreatestCode - Low / GreatestCode;
     // Numbers so small that their step is none are zeros.
     if (By.Scale < 1e-30F)
       return {};
-    By.Zero =
-        uint8_t(std::clamp<float>(std::nearbyint(-Low / By.Scale), 0, 15));
+    By.Zero = uint8_t(
+        std::clamp<float>(std::nearbyint(-Low / By.Scale), 0, GreatestCode));
     return By;
   }
   uint8_t nearest(float Number) const {
-    return uint8_t(
-        std::clamp<float>(std::nearbyint(Number / Scale) + Zero, 0, 15));
+    return uint8_t(std::clamp<float>(std::nearbyint(Number / Scale) + Zero, 0,
+                                     GreatestCode));
   }
   float value(uint8_t Code) const {
     return float(int(Code) - int(Zero)) * Scale;
@@ -258,9 +259,8 @@ void graph::readCodes(MatmulOp Product, const GroupCodes &Codes,
   auto Type = [](ArrayRef<Expr> Dims, mlir::Type Element) {
     return SymbolicTensorType::get(Dims, Element);
   };
-  Value Bytes =
-      weightOf(B, Loc, Type({Expr(int64_t(Packed.size()))}, Unsigned(8)),
-               std::move(Packed), Write);
+  SymbolicTensorType Line = Type({Expr(int64_t(Packed.size()))}, Unsigned(8));
+  Value Bytes = weightOf(B, Loc, Line, std::move(Packed), Write);
   Value C = UnpackOp::create(
       B, Loc, Type({Expr(Codes.N), Expr(Codes.K)}, Unsigned(4)), Bytes);
   Expr Lines[] = {Expr(Codes.N), Expr(Groups)};

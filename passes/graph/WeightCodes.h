@@ -1,4 +1,4 @@
-//===- WeightCodes.h - Weights as codes of 4 bits --------*- C++ -*-===//
+//===- WeightCodes.h - Weights as codes of 4 bits ---------------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -175,7 +175,10 @@ bool Calibration::takeOutputs(const Outputs &Out, const std::string &Sample) {
     auto Numbers = floatsOf(static_cast<ElementType>(T.type()), T.data(),
                             static_cast<size_t>(T.bytes()), N);
     size_t Channels = Dims.empty() ? 0 : static_cast<size_t>(Dims.back());
-    if (Numbers && !Moments.empty() && Watched[I].Of.front().second == "gemm")
+    bool IsOfGemm =
+        std::any_of(Watched[I].Of.begin(), Watched[I].Of.end(),
+                    [](const auto &Of) { return Of.second == "gemm"; });
+    if (Numbers && !Moments.empty() && IsOfGemm)
       Moments[I].add(*Numbers, Channels);
     if (Numbers && !Ranges[I].add(*Numbers, Channels)) {
       Diags.error(Code::CalibrationData)

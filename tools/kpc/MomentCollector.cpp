@@ -24,7 +24,7 @@ void MomentCollector::add(std::span<const float> Values, size_t Many) {
   Rows += Count;
   // A row of the triangle stays in the first cache while all rows of values
   // are added to it.
-  float *Row = Sums.data();
+  double *Row = Sums.data();
   for (size_t I = 0; I < Channels; Row += Channels - I, ++I)
     for (size_t R = 0; R < Count; ++R) {
       const float *X = Values.data() + R * Channels + I;
@@ -32,13 +32,14 @@ void MomentCollector::add(std::span<const float> Values, size_t Many) {
       if (First == 0)
         continue;
       for (size_t J = 0; J < Channels - I; ++J)
-        Row[J] += First * X[J];
+        Row[J] += double(First) * X[J];
     }
 }
 
 std::vector<float> MomentCollector::upper() const {
-  std::vector<float> Means(Keeps ? Sums : std::vector<float>());
-  for (float &Sum : Means)
-    Sum /= static_cast<float>(Rows);
+  std::vector<float> Means;
+  if (Keeps)
+    for (double Sum : Sums)
+      Means.push_back(static_cast<float>(Sum / static_cast<double>(Rows)));
   return Means;
 }

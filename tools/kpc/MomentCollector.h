@@ -29,7 +29,7 @@ private:
   size_t Channels = 0;
   uint64_t Rows = 0;
   bool Keeps = true;
-  std::vector<float> Sums; ///< the rows of the upper triangle
+  std::vector<double> Sums; ///< the rows of the upper triangle
 };
 
 } // namespace kpc::cli

@@ -142,12 +142,12 @@ void addModelOptions(CLI::App &App, CompileOptions &Options, bool *Auto) {
       "fp32, but tensor cores multiply "
       "matrices in 16 bits and sum in fp32; tf32 stores fp32, of which "
       "they multiply 11 bits; fp8 and int8 store fp16, and GEMMs with "
-      "weights multiply FP8 on sm_89, sm_90a and sm_120a, 8-bit integers on "
-      "all GPUs; mxfp8, mxfp4 and nvfp4 multiply such numbers on every "
+      "weights multiply FP8 on sm_89, sm_90a and all of Blackwell, 8-bit "
+      "integers on all GPUs; mxfp8, mxfp4 and nvfp4 multiply such numbers on "
+      "every "
       "target, in 16 bits; int4 makes weights codes of 4 bits, and multiplies "
       "them in 16" +
-          std::string(Auto ? "; auto chooses fp16, fp8 or int8 for each layer"
-                           : ""),
+          std::string(Auto ? "; auto chooses a type for each layer" : ""),
       [&Options, Auto](const std::string &Word) {
         if (Auto)
           *Auto = Word == "auto";

@@ -21,7 +21,7 @@ namespace kpc::kernels {
 
 static constexpr int64_t Greatest = std::numeric_limits<int64_t>::max();
 
-static int64_t saturatingMul(int64_t A, int64_t B) {
+int64_t saturatingMul(int64_t A, int64_t B) {
   int64_t R;
   return __builtin_mul_overflow(A, B, &R) ? Greatest : R;
 }

@@ -43,6 +43,9 @@ std::optional<int64_t> maxOf(mlir::OpFoldResult Size);
 /// known.
 int64_t typicalOf(mlir::OpFoldResult Size, int64_t Unknown);
 
+/// The product of two numbers of which none is negative, saturating.
+int64_t saturatingMul(int64_t A, int64_t B);
+
 /// The product of typical values, saturating.
 int64_t typicalProduct(llvm::ArrayRef<mlir::OpFoldResult> Sizes,
                        int64_t Unknown);

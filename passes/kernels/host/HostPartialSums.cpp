@@ -25,7 +25,9 @@ namespace kpc::kernels {
 static TypedAttr neutralOf(Operation *Combine, Builder &B) {
   Type T = Combine->getResult(0).getType();
   auto Real = [&](double V) -> TypedAttr { return B.getFloatAttr(T, V); };
-  auto Whole = [&](APInt V) -> TypedAttr { return B.getIntegerAttr(T, V); };
+  auto Whole = [&](const APInt &V) -> TypedAttr {
+    return B.getIntegerAttr(T, V);
+  };
   unsigned Bits = T.isIntOrFloat() ? T.getIntOrFloatBitWidth() : 64;
   double Infinity = std::numeric_limits<double>::infinity();
   return TypeSwitch<Operation *, TypedAttr>(Combine)
@@ -101,7 +103,7 @@ SmallVector<SumBlocks> cutSums(ArrayRef<std::optional<int64_t>> Most) {
   SmallVector<SumBlocks> Result(Most.size());
   int64_t Added = 1; // by one iteration, to one accumulator
   for (auto [Blocks, Count] : llvm::reverse(llvm::zip_equal(Result, Most))) {
-    if (Count && *Count * Added <= 2 * SumBlock) {
+    if (Count && saturatingMul(*Count, Added) <= 2 * SumBlock) {
       Added *= std::max<int64_t>(*Count, 1);
       continue;
     }

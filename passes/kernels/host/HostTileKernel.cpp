@@ -149,7 +149,8 @@ void TileNest::cutReduction() {
     std::optional<int64_t> Count = 1;
     for (unsigned Loop : Group.Loops) {
       std::optional<int64_t> Size = maxOf(Plan.LoopSizes[Loop]);
-      Count = Count && Size ? std::optional(*Count * *Size) : std::nullopt;
+      Count = Count && Size ? std::optional(saturatingMul(*Count, *Size))
+                            : std::nullopt;
     }
     Most.push_back(Count);
   }

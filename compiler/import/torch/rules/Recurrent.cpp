@@ -74,11 +74,46 @@ static Value inOrder(NodeImport &N, Cell C, Value V, int64_t Hidden) {
   return N.concat(Parts, 0);
 }
 
-/// The start of a layer's directions, with the batch of its input.
+/// Reads the hidden units off a direction's weights: W, R, two biases where it
+/// has them, and a projection. False after an error where their sizes do not
+/// fit each other.
+static bool haveSizes(NodeImport &N, RecurrentLayer &L, ArrayRef<Value> P,
+                      bool Projects) {
+  auto Fail = [&](Value V, const std::string &Expected) {
+    N.fail(Code::ImportShape,
+           "a weight is " + dimsText(N.dims(V)) + ", expected " + Expected);
+    return false;
+  };
+  auto Rows = N.rank(P[0]) == 2 ? N.dims(P[0])[0].asConstant() : std::nullopt;
+  if (!Rows || *Rows < 1 || *Rows % L.gates() != 0)
+    return Fail(P[0], "a matrix with " + std::to_string(L.gates()) +
+                          " rows for each hidden unit");
+  L.Hidden = *Rows / L.gates();
+  Expr Units(L.Hidden), Gates(*Rows);
+  if (Projects && (N.rank(P.back()) != 2 || N.dims(P.back())[1] != Units))
+    return Fail(P.back(), "a matrix with " + Units.str() + " columns");
+  Expr Fed = Projects ? N.dims(P.back())[0] : Units;
+  if (N.rank(P[1]) != 2 || N.dims(P[1])[0] != Gates || N.dims(P[1])[1] != Fed)
+    return Fail(P[1], "[" + Gates.str() + ", " + Fed.str() + "]");
+  for (Value Bias : P.slice(2).drop_back(Projects ? 1 : 0))
+    if (N.rank(Bias) != 1 || N.dims(Bias)[0] != Gates)
+      return Fail(Bias, "[" + Gates.str() + "]");
+  return true;
+}
+
+/// The start of a layer's directions, with the batch of its input. A row of it
+/// has `Units`.
 static Value startOf(NodeImport &N, Value All, int64_t First, int64_t Ways,
-                     Value X) {
+                     Value X, const Expr &Units) {
+  if (!All)
+    return {};
+  if (N.rank(All) != 3 || N.dims(All)[2] != Units) {
+    N.fail(Code::ImportShape, "the state is " + dimsText(N.dims(All)) +
+                                  ", expected rows of " + Units.str());
+    return {};
+  }
   Value V = N.sliceAxis(All, 0, First, Ways);
-  if (!V || N.rank(V) != 3)
+  if (!V)
     return {};
   Dims Sizes(N.dims(V));
   if (Sizes[1] == N.dims(X)[1])
@@ -133,6 +168,10 @@ template <Cell C> static void recurrent(NodeImport &N) {
   if (N.flag("train", false) && N.real("dropout", 0) != 0)
     return (void)N.unsupported("the program trains: export it after "
                                "model.eval()");
+  if (Layers < 1 || Layers > static_cast<int64_t>(Params.size()))
+    return (void)N.fail(Code::ImportArity,
+                        "'num_layers' is " + std::to_string(Layers) + ", got " +
+                            std::to_string(Params.size()) + " weights");
   size_t Each = Biases ? 4 : 2, All = static_cast<size_t>(Layers * Ways);
   bool Projects = C == Cell::Lstm && Params.size() == (Each + 1) * All;
   Each += Projects;
@@ -167,9 +206,10 @@ template <Cell C> static void recurrent(NodeImport &N) {
     L.X = X;
     for (int64_t D = 0; D < Ways; ++D) {
       Value *P = &Params[static_cast<size_t>(I * Ways + D) * Each];
-      if (!P[0] || !P[1] || N.rank(P[1]) != 2)
+      if (llvm::is_contained(ArrayRef<Value>(P, Each), Value()))
         return N.give();
-      L.Hidden = N.dims(P[0])[0].asConstant().value_or(0) / L.gates();
+      if (!haveSizes(N, L, ArrayRef<Value>(P, Each), Projects))
+        return;
       auto Ordered = [&](Value V) { return inOrder(N, C, V, L.Hidden); };
       RecurrentWay Way{Ordered(P[0]), Ordered(P[1]),
                        Biases ? Ordered(P[2]) : Value(),
@@ -180,9 +220,12 @@ template <Cell C> static void recurrent(NodeImport &N) {
       Way.Functions = functionsOf(C);
       L.Ways.push_back(Way);
     }
-    L.State = startOf(N, Start[0], I * Ways, Ways, X);
+    const Value &Rows = Params[static_cast<size_t>(I * Ways) * Each + 1];
+    L.State = startOf(N, Start[0], I * Ways, Ways, X, N.dims(Rows)[1]);
     if (C == Cell::Lstm)
-      L.Memory = startOf(N, Start[1], I * Ways, Ways, X);
+      L.Memory = startOf(N, Start[1], I * Ways, Ways, X, Expr(L.Hidden));
+    if (!L.State || (C == Cell::Lstm && !L.Memory))
+      return N.give();
     RecurrentResults Made = frontend::importRecurrent(N, L, Loop);
     if (!Made.Outputs || !Made.State)
       return N.give();
