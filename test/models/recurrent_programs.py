@@ -53,8 +53,9 @@ def wanted(kind, x, start, weights, layers, ways, biases, batch_first):
     return [x.swapaxes(0, 1) if batch_first else x, *finals]
 
 
-def layer(kind, layers=1, both=False, biases=True, batch_first=False, steps=6, batch=3, width=5, hidden=8, ranges=None, sizes=((6, 3),)):
-    """A program of one call; `steps` and `batch` may be symbols with `ranges`, and `sizes` are those of the runs."""
+def layer(kind, layers=1, both=False, biases=True, batch_first=False, steps=6, batch=3, width=5, hidden=8, ranges=None, sizes=((6, 3),), change=None):
+    """A program of one call; `steps` and `batch` may be symbols with `ranges`, and `sizes` are those of the runs.
+    `change` takes the weights and the number of layers and gives those that are written."""
     ways = 2 if both else 1
     weights, inputs = [], width
     for at in range(layers):
@@ -64,14 +65,15 @@ def layer(kind, layers=1, both=False, biases=True, batch_first=False, steps=6, b
             if biases:
                 weights += [drawn(seed + 3, GATES[kind] * hidden) / 4, drawn(seed + 4, GATES[kind] * hidden) / 4]
         inputs = ways * hidden
+    written, said_layers = change(weights, layers) if change else (weights, layers)
     p = Program(ranges or {})
     x = p.input("x", (batch, steps, width) if batch_first else (steps, batch, width))
     names = ["h", "c"] if kind == "lstm" else ["h"]
     start = [p.input(n, (layers * ways, batch, hidden)) for n in names]
-    params = [p.weight(f"w{i}", v) for i, v in enumerate(weights)]
+    params = [p.weight(f"w{i}", v) for i, v in enumerate(written)]
     y = (batch, steps, ways * hidden) if batch_first else (steps, batch, ways * hidden)
     for value in p.node(f"aten.{kind}.input", {"input": x, "hx": start if kind == "lstm" else start[0], "params": params, "has_biases": biases,
-                                               "num_layers": layers, "dropout": 0.0, "train": False, "bidirectional": both,
+                                               "num_layers": said_layers, "dropout": 0.0, "train": False, "bidirectional": both,
                                                "batch_first": batch_first},
                         [("f4", y)] + [("f4", (layers * ways, batch, hidden)) for _ in names]):
         p.output(value)
@@ -99,3 +101,13 @@ case("lstm_long", kind="lstm", steps=300, batch=2, sizes=((300, 2),))
 case("lstm_free", nightly=False, kind="lstm", layers=2, both=True, steps="s0", batch="s1", ranges={"s0": (2, 64), "s1": (1, 16)},
      sizes=((2, 1), (33, 7)))
 case("gru_free", kind="gru", batch_first=True, biases=False, steps="s0", ranges={"s0": (2, 64)}, sizes=((2, 3), (40, 3)))
+
+
+def refused(name, words, change):
+    CASES[name] = lambda: (layer("lstm", change=change)[0], words)
+
+
+refused("lstm_of_a_vector", "rows for each hidden unit", lambda w, n: ([w[0].reshape(-1)] + w[1:], n))
+refused("lstm_of_other_rows", "expected [32, 8]", lambda w, n: ([w[0], np.concatenate([w[1], w[1]])] + w[2:], n))
+refused("lstm_of_a_short_bias", "expected [32]", lambda w, n: (w[:3] + [w[3][:8]], n))
+refused("lstm_of_many_layers", "'num_layers' is", lambda w, n: (w, 2 ** 62))
