@@ -16,6 +16,17 @@ using mlir::ValueRange;
 
 namespace kpc::frontend {
 
+Value planeOf(Emitter &E, Value V, int64_t I) {
+  if (!V)
+    return {};
+  Dims Sizes(Emitter::dims(V).drop_front());
+  return E.reshape(E.sliceAxis(V, 0, I, 1), Sizes);
+}
+
+Value partOf(Emitter &E, Value V, int64_t I, int64_t Size) {
+  return V ? E.sliceAxis(V, Emitter::rank(V) - 1, I * Size, Size) : V;
+}
+
 namespace {
 
 /// Steps that are unrolled at most; more are a loop. Kernels of one step are
@@ -29,18 +40,6 @@ struct Track {
   Value Outputs; ///< by time
   Value State, Memory;
 };
-
-Value plane(Emitter &E, Value V, int64_t I) {
-  if (!V)
-    return {};
-  Dims Sizes(Emitter::dims(V).drop_front());
-  return E.reshape(E.sliceAxis(V, 0, I, 1), Sizes);
-}
-
-/// The `I`-th of equal parts of the last axis.
-Value part(Emitter &E, Value V, int64_t I, int64_t Size) {
-  return V ? E.sliceAxis(V, Emitter::rank(V) - 1, I * Size, Size) : V;
-}
 
 /// The values of all directions along a new axis.
 Value joined(Emitter &E, ArrayRef<Value> Each, int64_t Axis) {
@@ -138,10 +137,10 @@ void Run::rnn(Value Inputs, Value &State) const {
 
 void Run::gru(Value Inputs, Value &State) const {
   Value Both =
-      E.add(part(E, Inputs, 0, 2 * L.Hidden), stateProduct(State, 0, 2));
-  Value Update = function(0, part(E, Both, 0, L.Hidden));
-  Value Reset = function(0, part(E, Both, 1, L.Hidden));
-  Value Own = part(E, Inputs, 2, L.Hidden);
+      E.add(partOf(E, Inputs, 0, 2 * L.Hidden), stateProduct(State, 0, 2));
+  Value Update = function(0, partOf(E, Both, 0, L.Hidden));
+  Value Reset = function(0, partOf(E, Both, 1, L.Hidden));
+  Value Own = partOf(E, Inputs, 2, L.Hidden);
   Value Past = L.LinearBeforeReset ? E.mul(Reset, stateProduct(State, 2, 1))
                                    : stateProduct(E.mul(Reset, State), 2, 1);
   Value New = function(1, E.add(Own, Past));
@@ -154,16 +153,16 @@ void Run::gru(Value Inputs, Value &State) const {
 void Run::lstm(Value Inputs, Value &State, Value &Memory) const {
   Value Sum = E.add(Inputs, stateProduct(State, 0, 4));
   auto Gate = [&](int64_t I, Value Seen) {
-    Value V = part(E, Sum, I, L.Hidden);
+    Value V = partOf(E, Sum, I, L.Hidden);
     if (Way.Peep)
-      V = E.add(V, E.mul(part(E, Way.Peep, I, L.Hidden), Seen));
+      V = E.add(V, E.mul(partOf(E, Way.Peep, I, L.Hidden), Seen));
     return function(0, V);
   };
   Value In = Gate(0, Memory);
   Value Forget = !L.CouplesGates ? Gate(2, Memory)
                  : In            ? E.sub(E.like(1, In), In)
                                  : Value();
-  Value New = function(1, part(E, Sum, 3, L.Hidden));
+  Value New = function(1, partOf(E, Sum, 3, L.Hidden));
   Memory = E.add(E.mul(Forget, Memory), E.mul(In, New));
   // What the last activation gets is not clipped.
   State = E.mul(Gate(1, Memory), applied(E, Way.Functions[2], Memory));
@@ -246,7 +245,7 @@ RecurrentResults runSteps(Emitter &E, const RecurrentLayer &L,
     auto At = static_cast<int64_t>(I);
     Run R{E,    L,         Way,
           Loop, Inputs[I], Lengths ? E.unsqueeze(Lengths, {1}) : Value()};
-    Value State = plane(E, L.State, At), Memory = plane(E, L.Memory, At);
+    Value State = planeOf(E, L.State, At), Memory = planeOf(E, L.Memory, At);
     if (!R.All || !State || (L.Memory && !Memory))
       return {};
     std::optional<int64_t> Steps = R.steps().asConstant();

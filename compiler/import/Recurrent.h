@@ -51,6 +51,11 @@ struct RecurrentWay {
   std::array<Activation, 3> Functions = {}; ///< as many as the cell has
 };
 
+/// Element `I` of the first axis, without that axis; null of null.
+Value planeOf(Emitter &E, Value V, int64_t I);
+/// The `I`-th of equal parts of the last axis; null of null.
+Value partOf(Emitter &E, Value V, int64_t I, int64_t Size);
+
 struct RecurrentLayer {
   enum class Cells { Rnn, Gru, Lstm };
   Cells Of = Cells::Rnn;

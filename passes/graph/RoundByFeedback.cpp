@@ -179,14 +179,10 @@ struct RoundByFeedbackPass
         ReadMoments(std::move(Moments)), Write(std::move(Write)) {}
 
   void runOnOperation() override {
-    func::FuncOp Func = getOperation();
-    if (!isGraphFunction(Func))
-      return;
-    FailureOr<WeightPolicy> Policy =
-        WeightPolicy::read(TypeName, For, Group, Func);
-    if (failed(Policy))
+    auto Found = WeightPolicy::productsOf(getOperation(), TypeName, For, Group);
+    if (failed(Found))
       return signalPassFailure();
-    for (MatmulOp Op : Policy->productsOf(Func))
+    for (MatmulOp Op : *Found)
       if (failed(round(Op)))
         return signalPassFailure();
   }

@@ -92,15 +92,12 @@ struct ScaleWeightsPass : graph::impl::ScaleWeightsBase<ScaleWeightsPass> {
       : ScaleWeightsBase(Options), Read(std::move(Read)) {}
 
   void runOnOperation() override {
-    func::FuncOp Func = getOperation();
-    if (!isGraphFunction(Func))
-      return;
-    FailureOr<WeightPolicy> Policy =
-        WeightPolicy::read(TypeName, For, GroupSize, Func);
-    if (failed(Policy))
+    auto Found =
+        WeightPolicy::productsOf(getOperation(), TypeName, For, GroupSize);
+    if (failed(Found))
       return signalPassFailure();
     llvm::MapVector<Value, SmallVector<MatmulOp>> Groups;
-    for (MatmulOp Op : Policy->productsOf(Func))
+    for (MatmulOp Op : *Found)
       if (statisticsOf(Op))
         Groups[Op.getA()].push_back(Op);
     for (auto &[X, Products] : Groups)

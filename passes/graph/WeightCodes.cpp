@@ -8,6 +8,7 @@
 
 #include "passes/graph/WeightCodes.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/GraphFunction.h"
 
 #include <cmath>
 
@@ -55,10 +56,17 @@ bool WeightPolicy::wants(Operation *Product) const {
   return Base;
 }
 
-SmallVector<MatmulOp> WeightPolicy::productsOf(func::FuncOp Func) const {
+FailureOr<SmallVector<MatmulOp>>
+WeightPolicy::productsOf(func::FuncOp Func, StringRef Base,
+                         ArrayRef<std::string> For, unsigned Group) {
   SmallVector<MatmulOp> Products;
+  if (!isGraphFunction(Func))
+    return Products;
+  FailureOr<WeightPolicy> Policy = read(Base, For, Group, Func);
+  if (failed(Policy))
+    return failure();
   Func.walk([&](MatmulOp Op) {
-    if (multipliesWeight(Op) && wants(Op))
+    if (multipliesWeight(Op) && Policy->wants(Op))
       Products.push_back(Op);
   });
   return Products;

@@ -26,6 +26,13 @@ constexpr llvm::StringLiteral DividedAttr = "graph.divided";
 /// Which GEMMs get weights of codes.
 class WeightPolicy {
 public:
+  /// The GEMMs of a model's graph that are to have codes, in order; of another
+  /// function none. Fails after an error at `Func` where the options are wrong.
+  static mlir::FailureOr<llvm::SmallVector<MatmulOp>>
+  productsOf(mlir::func::FuncOp Func, llvm::StringRef Base,
+             llvm::ArrayRef<std::string> For, unsigned Group);
+
+private:
   /// `Base` and the types of `For` are int4, or something else that leaves the
   /// weight as it is. An error at `Func` for what is no REGEX=TYPE, or for a
   /// group that kernels do not take.
@@ -33,10 +40,6 @@ public:
                                             llvm::ArrayRef<std::string> For,
                                             unsigned Group,
                                             mlir::func::FuncOp Func);
-  /// The GEMMs that are to have codes, in order.
-  llvm::SmallVector<MatmulOp> productsOf(mlir::func::FuncOp Func) const;
-
-private:
   bool wants(mlir::Operation *Product) const;
 
   bool Base = false;

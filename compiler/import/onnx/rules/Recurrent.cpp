@@ -37,13 +37,6 @@ struct Given {
   bool BatchFirst = false;
 };
 
-Value plane(NodeImport &N, Value V, int64_t I) {
-  if (!V)
-    return {};
-  Dims Sizes(N.dims(V).drop_front());
-  return N.reshape(N.sliceAxis(V, 0, I, 1), Sizes);
-}
-
 } // namespace
 
 static const KnownActivation *findActivation(llvm::StringRef Name) {
@@ -195,13 +188,16 @@ static Value startState(NodeImport &N, const Given &G, Value From) {
 }
 
 static RecurrentWay readWay(NodeImport &N, const Given &G, int64_t Direction) {
-  RecurrentWay Way{plane(N, G.W, Direction), plane(N, G.R, Direction), {}, {}};
-  if (Value Bias = plane(N, G.Bias, Direction)) {
+  RecurrentWay Way{frontend::planeOf(N, G.W, Direction),
+                   frontend::planeOf(N, G.R, Direction),
+                   {},
+                   {}};
+  if (Value Bias = frontend::planeOf(N, G.Bias, Direction)) {
     int64_t All = G.Gates * G.Hidden;
     Way.InputBias = N.sliceAxis(Bias, 0, 0, All);
     Way.StateBias = N.sliceAxis(Bias, 0, All, All);
   }
-  Way.Peep = plane(N, G.Peep, Direction);
+  Way.Peep = frontend::planeOf(N, G.Peep, Direction);
   Way.Reversed = G.Direction == "reverse" || Direction == 1;
   return Way;
 }

@@ -28,10 +28,6 @@ struct CellWeights {
 };
 } // namespace
 
-static Value part(NodeImport &N, Value V, int64_t I, int64_t Size) {
-  return V ? N.sliceAxis(V, N.rank(V) - 1, I * Size, Size) : V;
-}
-
 /// The next state; gates in PyTorch's order: i f g o, and r z n.
 static void step(NodeImport &N, Cell C, const CellWeights &L, Value Inputs,
                  Value &State, Value &Memory) {
@@ -42,10 +38,12 @@ static void step(NodeImport &N, Cell C, const CellWeights &L, Value Inputs,
   auto Sigmoid = [&](Value V) { return N.unary<SigmoidOp>(V); };
   auto Tanh = [&](Value V) { return N.unary<TanhOp>(V); };
   if (C == Cell::Gru) {
-    Value Reset = Sigmoid(N.add(part(N, Inputs, 0, H), part(N, Own, 0, H)));
-    Value Update = Sigmoid(N.add(part(N, Inputs, 1, H), part(N, Own, 1, H)));
-    Value New =
-        Tanh(N.add(part(N, Inputs, 2, H), N.mul(Reset, part(N, Own, 2, H))));
+    Value Reset = Sigmoid(N.add(frontend::partOf(N, Inputs, 0, H),
+                                frontend::partOf(N, Own, 0, H)));
+    Value Update = Sigmoid(N.add(frontend::partOf(N, Inputs, 1, H),
+                                 frontend::partOf(N, Own, 1, H)));
+    Value New = Tanh(N.add(frontend::partOf(N, Inputs, 2, H),
+                           N.mul(Reset, frontend::partOf(N, Own, 2, H))));
     State = Update ? N.add(N.mul(N.sub(N.like(1, Update), Update), New),
                            N.mul(Update, State))
                    : Value();
@@ -53,9 +51,10 @@ static void step(NodeImport &N, Cell C, const CellWeights &L, Value Inputs,
   }
   Value Sum = N.add(Inputs, Own);
   if (C == Cell::Lstm) {
-    Value In = Sigmoid(part(N, Sum, 0, H)),
-          Forget = Sigmoid(part(N, Sum, 1, H));
-    Value New = Tanh(part(N, Sum, 2, H)), Out = Sigmoid(part(N, Sum, 3, H));
+    Value In = Sigmoid(frontend::partOf(N, Sum, 0, H)),
+          Forget = Sigmoid(frontend::partOf(N, Sum, 1, H));
+    Value New = Tanh(frontend::partOf(N, Sum, 2, H)),
+          Out = Sigmoid(frontend::partOf(N, Sum, 3, H));
     Memory = N.add(N.mul(Forget, Memory), N.mul(In, New));
     State = N.mul(Out, Tanh(Memory));
     return;
