@@ -27,9 +27,14 @@ STICKING_OUT = """[...document.querySelectorAll('section *, header *, .tile *')]
   const box = one.getBoundingClientRect();
   return box.width > 0 && !one.closest('.scroll') && (box.right > document.documentElement.clientWidth + 1 || box.left < -1);
 }).map(one => one.tagName + ' ' + one.textContent.slice(0, 60))"""
-# What reaches beyond the window and is not clipped, with its place.
-TOO_WIDE = """[...document.querySelectorAll('body *')].filter(one => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1
-  && !one.closest('.scroll')).map(one => one.tagName + '.' + one.getAttribute('class') + ' to ' + one.getBoundingClientRect().right + ': ' + one.textContent.slice(0, 60))"""
+# What reaches beyond the window and is not clipped, with its place: boxes, and text that runs out of its box.
+TOO_WIDE = """[...document.querySelectorAll('body *')].filter(one => !one.parentElement.closest('.scroll')).flatMap(one => {
+  const text = document.createRange();
+  text.selectNodeContents(one);
+  const right = Math.max(one.getBoundingClientRect().right, text.getBoundingClientRect().right);
+  const found = right > document.documentElement.clientWidth + 1;
+  return found ? [one.tagName + '.' + one.getAttribute('class') + ' to ' + right + ': ' + one.textContent.slice(0, 60)] : [];
+})"""
 # Labels of a figure that lie over each other.
 OVERLAPPING = """[...document.querySelectorAll('svg')].flatMap(figure => {
   const labels = [...figure.querySelectorAll('text')].map(one => [one.textContent, one.getBoundingClientRect()]);

@@ -36,11 +36,12 @@ def write_pages(kpc, folder):
                 "--beside", folder / "half.kpc")
     (folder / "times.json").write_text(times, encoding="utf-8")
     run(kpc, "inspect", folder / "half.kpc", "--report", folder / "modelled.html")
-    # Times that were recorded on a machine whose name has no place to break.
+    # Times that were recorded on a machine whose name has no place to break, in a file whose name has none either.
     recorded = json.loads(times)
     recorded["device_name"] = "Processor(R)_with_a_Name_that_is_longer_than_a_Phone_is_wide_@_2.70GHz"
-    (folder / "recorded.json").write_text(json.dumps(recorded), encoding="utf-8")
-    run(kpc, "inspect", folder / "bert.kpc", "--report", folder / "recorded.html", "--times", folder / "recorded.json")
+    path = folder / f"recorded_{'without_a_place_to_break_' * 4}.json"
+    path.write_text(json.dumps(recorded), encoding="utf-8")
+    run(kpc, "inspect", folder / "bert.kpc", "--report", folder / "recorded.html", "--times", path)
     run(kpc, "bench", folder / "digits.kpc", *quick, "-q", "--report", folder / "digits.html")
     return {name: folder / f"{name}.html" for name in ("measured", "modelled", "recorded", "digits")}
 
