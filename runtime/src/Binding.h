@@ -250,11 +250,6 @@ private:
   std::vector<int64_t> Counted; ///< symbols, counters of loops as they stand
 };
 
-/// Checks each value against the range and divisor of its symbol, but for the
-/// symbols that are still open.
-Status checkSymbols(const Model &M, std::span<const int64_t> Symbols,
-                    std::span<const uint8_t> Open);
-
 } // namespace kpc::rt
 
 #endif // KPC_RUNTIME_SRC_BINDING_H

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/src/Session.h"
+#include "runtime/src/SymbolCheck.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -282,7 +283,6 @@ Result<std::shared_ptr<OutputSet>> Session::runOwned(Tensors GivenInputs,
   bool OnHost = Inputs.empty();
   for (const Given &G : Inputs)
     OnHost |= !isLocal(*G.Tensor);
-  const auto &From = OnHost ? TheDevice->hostMemory() : TheDevice->memory();
   auto Set = std::make_shared<OutputSet>();
   Set->All.resize(TheModel->callersOutputs().size());
   std::fill(Outputs.begin(), Outputs.end(), Given());

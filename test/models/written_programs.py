@@ -658,8 +658,8 @@ def check(name, options):
         return None if code == 1 and runs in said else f"should be refused with '{runs}': {said}"
     if code:
         return f"does not compile: {said}"
-    shows = recurrent_programs.SHOWS.get(name, "")
-    if shows not in call([options.kpc, "inspect", folder / "model.kpc"])[1]:
+    shows = recurrent_programs.SHOWS.get(name)
+    if shows and shows not in call([options.kpc, "inspect", folder / "model.kpc"])[1]:
         return f"has no kernel '{shows}'"
     devices = ["host", "emulate:sm_80"] if name in EVERYWHERE else ["host"]
     for device, (inputs, outputs) in itertools.product(devices, runs):
