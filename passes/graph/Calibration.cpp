@@ -33,11 +33,6 @@ DictionaryAttr OperandStatistics::attribute(MLIRContext *Context) const {
   return B.getDictionaryAttr(All);
 }
 
-StringRef graph::nodeName(Operation *Op) {
-  auto Name = Op->getLoc()->findInstanceOf<NameLoc>();
-  return Name ? Name.getName().strref() : StringRef();
-}
-
 /// None where the dictionary does not hold what it should: a graph's text may
 /// be anything.
 static std::optional<OperandStatistics> read(DictionaryAttr From) {

@@ -25,7 +25,7 @@
 #ifndef KPC_PASSES_GRAPH_CALIBRATION_H
 #define KPC_PASSES_GRAPH_CALIBRATION_H
 
-#include "dialects/graph/Graph.h"
+#include "passes/graph/NodePatterns.h"
 
 namespace kpc::graph {
 
@@ -53,9 +53,6 @@ struct OperandStatistics {
 
   mlir::DictionaryAttr attribute(mlir::MLIRContext *Context) const;
 };
-
-/// The name of the node that an op comes from; empty: it has none.
-llvm::StringRef nodeName(mlir::Operation *Op);
 
 /// What is known of the operand that a GEMM or convolution multiplies with its
 /// weight.

@@ -58,27 +58,16 @@ FailureOr<CodePolicy> CodePolicy::read(const Options &From, func::FuncOp Func) {
   Read.Fp8 = *Fp8;
   Read.Wgmma = From.Wgmma;
   Read.Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
-  for (StringRef Entry : From.For) {
-    auto [Pattern, Type] = Entry.rsplit('=');
-    llvm::Regex Names(Pattern);
-    std::string Why;
-    if (Type.empty() || !Names.isValid(Why))
-      return Func.emitError() << "expected REGEX=TYPE, got '" << Entry << "'"
-                              << (Why.empty() ? "" : ": ") << Why;
-    Read.For.emplace_back(std::move(Names),
-                          codeTypeNamed(Type).value_or(CodeType::None));
-  }
+  FailureOr<TypesByName> For = TypesByName::read(From.For, Func);
+  if (failed(For))
+    return failure();
+  Read.For = std::move(*For);
   return Read;
 }
 
 CodeType CodePolicy::typeOf(Operation *Product) const {
-  if (auto Own = Product->getAttrOfType<StringAttr>(PrecisionAttr))
-    return codeTypeNamed(Own).value_or(CodeType::None);
-  StringRef Name = nodeName(Product);
-  for (const auto &[Names, Type] : llvm::reverse(For))
-    if (!Name.empty() && Names.match(Name))
-      return Type;
-  return Base;
+  return codeTypeNamed(For.typeOf(Product, codeTypeName(Base)))
+      .value_or(CodeType::None);
 }
 
 CodeUse CodePolicy::useOf(CodeType Type) const {

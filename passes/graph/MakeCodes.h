@@ -15,7 +15,6 @@
 #define KPC_PASSES_GRAPH_MAKECODES_H
 
 #include "passes/graph/Calibration.h"
-#include "llvm/Support/Regex.h"
 
 namespace kpc::graph {
 
@@ -56,7 +55,7 @@ public:
 
 private:
   CodeType Base = CodeType::None;
-  std::vector<std::pair<llvm::Regex, CodeType>> For;
+  TypesByName For;
   CodeUse Int8 = CodeUse::None, Fp8 = CodeUse::None;
   bool Wgmma = true;
   shape::Facts Facts;

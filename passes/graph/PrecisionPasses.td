@@ -171,7 +171,7 @@ def QuantiseBlocks : Pass<"quantise-blocks", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"Format", "format", "std::string", "\"mxfp8\"", "mxfp8, mxfp4, nvfp4 or none">,
-    ListOption<"For", "for", "std::string", "REGEX=FORMAT for the nodes whose names match; the last counts, and other words are none">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not quantised">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];

@@ -26,11 +26,15 @@ static float roundedToFp8(float X) {
   return std::nearbyint(X / Step) * Step;
 }
 
+double graph::decibels(double Signal, double Noise) {
+  constexpr double Most = 200; // more than sums of f64 tell apart
+  return Noise > 0 && Signal > 0
+             ? std::min(Most, 10 * std::log10(Signal / Noise))
+             : Most;
+}
+
 double ExpectedError::decibels() const {
-  constexpr double Most = 200;
-  if (noise() <= 0 || Signal <= 0)
-    return Most;
-  return std::min(Most, 10 * std::log10(Signal / noise()));
+  return graph::decibels(Signal, noise());
 }
 
 bool graph::hasMoments(const OperandStatistics &Of, const ProductWeights &W) {

@@ -20,12 +20,14 @@
 
 namespace kpc::graph {
 
+/// Signal over noise; 200 at most, also where one of the two is zero.
+double decibels(double Signal, double Noise);
+
 struct ExpectedError {
   double Signal = 0;                        ///< power of the product
   double Operand = 0, Weight = 0, Mean = 0; ///< of what rounding adds
 
   double noise() const { return Operand + Weight + Mean; }
-  /// Signal over noise; a product that is zero has no error.
   double decibels() const;
 };
 

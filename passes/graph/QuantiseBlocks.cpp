@@ -58,9 +58,6 @@ struct QuantiseBlocksPass
   QuantiseBlocksPass() = default;
   QuantiseBlocksPass(const QuantiseBlocksOptions &Options)
       : QuantiseBlocksBase(Options) {}
-  /// Patterns are read in each run.
-  QuantiseBlocksPass(const QuantiseBlocksPass &Other)
-      : QuantiseBlocksBase(Other) {}
 
   void runOnOperation() override {
     func::FuncOp Func = getOperation();
@@ -74,7 +71,9 @@ struct QuantiseBlocksPass
           << "'";
       return signalPassFailure();
     }
-    if (failed(Kept) || failed(readPatterns(Func)))
+    FailureOr<TypesByName> Types =
+        TypesByName::read(llvm::to_vector(For), Func);
+    if (failed(Kept) || failed(Types))
       return signalPassFailure();
     shape::Facts Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
     SmallVector<MatmulOp> Products;
@@ -83,44 +82,20 @@ struct QuantiseBlocksPass
         Products.push_back(Op);
     });
     for (MatmulOp Op : Products) {
-      std::optional<BlockFormat> F =
-          BlockFormat::named(formatOf(Op), &getContext());
+      StringRef Name = Types->typeOf(Op, Format);
+      std::optional<BlockFormat> F = BlockFormat::named(Name, &getContext());
       if (!F)
         continue;
       const Expr &K = typeOf(Op.getA()).getDims().back();
       bool Fits = Facts.divisor(K) % F->Block == 0 && Facts.range(K).Min >= 1;
       bool Stays = Kept->match(Op);
-      tell(Op, *F, Stays, Fits);
+      tell(Op, Name, *F, Stays, Fits);
       if (!Stays && Fits)
         rewrite(Op, *F);
     }
   }
 
 private:
-  LogicalResult readPatterns(func::FuncOp Func) {
-    Patterns.clear();
-    for (StringRef Entry : For) {
-      auto [Text, Word] = Entry.rsplit('=');
-      llvm::Regex Names(Text);
-      std::string Why;
-      if (Word.empty() || !Names.isValid(Why))
-        return Func.emitError() << "expected REGEX=FORMAT, got '" << Entry
-                                << "'" << (Why.empty() ? "" : ": ") << Why;
-      Patterns.emplace_back(std::move(Names), Word.str());
-    }
-    return success();
-  }
-
-  StringRef formatOf(Operation *Product) const {
-    if (auto Own = Product->getAttrOfType<StringAttr>(PrecisionAttr))
-      return Own;
-    StringRef Name = nodeName(Product);
-    for (const auto &[Names, Word] : llvm::reverse(Patterns))
-      if (!Name.empty() && Names.match(Name))
-        return Word;
-    return Format;
-  }
-
   static void rewrite(MatmulOp Op, const BlockFormat &F) {
     OpBuilder B(Op);
     Location Loc = Op.getLoc();
@@ -172,11 +147,12 @@ private:
     return Made;
   }
 
-  void tell(MatmulOp Op, const BlockFormat &F, bool Stays, bool Fits) {
+  static void tell(MatmulOp Op, StringRef Name, const BlockFormat &F,
+                   bool Stays, bool Fits) {
     if (!Stays && Fits)
       remark::passed(Op.getLoc(), remark::RemarkOpts::name("blocks").category(
                                       "quantisation"))
-          << "A GEMM multiplies numbers of " << formatOf(Op).str()
+          << "A GEMM multiplies numbers of " << Name.str()
           << ", with a scale for each " << std::to_string(F.Block) << " of K.";
     else
       remark::missed(Op.getLoc(), remark::RemarkOpts::name("refused").category(
@@ -186,8 +162,6 @@ private:
                     : "K is no multiple of " + std::to_string(F.Block))
           << ".";
   }
-
-  std::vector<std::pair<llvm::Regex, std::string>> Patterns;
 };
 
 } // namespace

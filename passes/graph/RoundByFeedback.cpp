@@ -160,13 +160,10 @@ template <typename Fn> double powerOfAll(const Moments &H, int64_t N, Fn &&Of) {
 
 double decibels(const ProductWeights &W, const Moments &H, double Signal,
                 const GroupCodes &Codes) {
-  constexpr double Most = 200;
   double Noise = powerOfAll(H, W.N, [&](int64_t K, int64_t C) {
     return W.row(K)[C] - Codes.value(K, C);
   });
-  return Noise > 0 && Signal > 0
-             ? std::min(Most, 10 * std::log10(Signal / Noise))
-             : Most;
+  return graph::decibels(Signal, Noise);
 }
 
 struct RoundByFeedbackPass

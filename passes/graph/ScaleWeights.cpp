@@ -82,7 +82,7 @@ double decibels(const Group &G, ArrayRef<float> Factors, int64_t Block) {
     Signal += Own;
     Noise += Own * std::pow(10, -decibelsOf(W, Codes, Power) / 10);
   }
-  return Noise > 0 ? 10 * std::log10(Signal / Noise) : 200;
+  return graph::decibels(Signal, Noise);
 }
 
 struct ScaleWeightsPass : graph::impl::ScaleWeightsBase<ScaleWeightsPass> {

@@ -29,29 +29,6 @@ using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
 
-FailureOr<NodePatterns> NodePatterns::read(ArrayRef<std::string> Texts,
-                                           Operation *Op) {
-  NodePatterns Read;
-  for (const std::string &Text : Texts) {
-    std::string Error;
-    Read.Patterns.emplace_back(Text);
-    if (!Read.Patterns.back().isValid(Error))
-      return Op->emitError()
-             << "'" << Text << "' is no regular expression: " << Error;
-  }
-  return Read;
-}
-
-bool NodePatterns::match(Operation *Op) const {
-  auto Name = Op->getLoc()->findInstanceOf<NameLoc>();
-  return Name && match(Name.getName().strref());
-}
-
-bool NodePatterns::match(StringRef Node) const {
-  return llvm::any_of(Patterns,
-                      [&](const llvm::Regex &R) { return R.match(Node); });
-}
-
 namespace {
 
 /// The value whose memory `V` is.

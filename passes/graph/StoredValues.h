@@ -8,23 +8,9 @@
 #ifndef KPC_PASSES_GRAPH_STOREDVALUES_H
 #define KPC_PASSES_GRAPH_STOREDVALUES_H
 
-#include "dialects/graph/Graph.h"
-#include "llvm/Support/Regex.h"
+#include "passes/graph/NodePatterns.h"
 
 namespace kpc::graph {
-
-/// Regular expressions of node names.
-class NodePatterns {
-public:
-  /// An error at `Op` for text that is no regular expression.
-  static mlir::FailureOr<NodePatterns> read(llvm::ArrayRef<std::string> Texts,
-                                            mlir::Operation *Op);
-  bool match(mlir::Operation *Op) const;
-  bool match(llvm::StringRef Node) const;
-
-private:
-  std::vector<llvm::Regex> Patterns;
-};
 
 /// The f32 weights and results of regions that are to be stored narrow, in the
 /// order of the function. `WideShare`: small values stay wide while all such

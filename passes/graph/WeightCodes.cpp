@@ -9,6 +9,7 @@
 #include "passes/graph/WeightCodes.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/GraphFunction.h"
+#include "passes/graph/QuantisationError.h"
 
 #include <cmath>
 
@@ -32,28 +33,17 @@ FailureOr<WeightPolicy> WeightPolicy::read(StringRef Base,
                             << Group;
   if (Base != "int4" && Base != "none")
     return Func.emitError() << "expected int4 or none, got '" << Base << "'";
+  FailureOr<TypesByName> Types = TypesByName::read(For, Func);
+  if (failed(Types))
+    return failure();
   WeightPolicy Read;
-  Read.Base = Base == "int4";
-  for (StringRef Entry : For) {
-    auto [Pattern, Type] = Entry.rsplit('=');
-    llvm::Regex Names(Pattern);
-    std::string Why;
-    if (Type.empty() || !Names.isValid(Why))
-      return Func.emitError() << "expected REGEX=TYPE, got '" << Entry << "'"
-                              << (Why.empty() ? "" : ": ") << Why;
-    Read.For.emplace_back(std::move(Names), Type == "int4");
-  }
+  Read.Base = Base;
+  Read.For = std::move(*Types);
   return Read;
 }
 
 bool WeightPolicy::wants(Operation *Product) const {
-  if (auto Own = Product->getAttrOfType<StringAttr>(PrecisionAttr))
-    return Own == "int4";
-  StringRef Name = nodeName(Product);
-  for (const auto &[Names, Is] : llvm::reverse(For))
-    if (!Name.empty() && Names.match(Name))
-      return Is;
-  return Base;
+  return For.typeOf(Product, Base) == "int4";
 }
 
 FailureOr<SmallVector<MatmulOp>>
@@ -215,10 +205,7 @@ double graph::decibelsOf(const ProductWeights &W, const GroupCodes &Codes,
     Signal += P * Own;
     Noise += P * Error;
   }
-  constexpr double Most = 200;
-  return Noise > 0 && Signal > 0
-             ? std::min(Most, 10 * std::log10(Signal / Noise))
-             : Most;
+  return decibels(Signal, Noise);
 }
 
 std::vector<float> graph::powerOf(Operation *Product, const ProductWeights &W) {

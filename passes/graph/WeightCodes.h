@@ -16,7 +16,6 @@
 #define KPC_PASSES_GRAPH_WEIGHTCODES_H
 
 #include "passes/graph/ProductWeights.h"
-#include "llvm/Support/Regex.h"
 
 namespace kpc::graph {
 
@@ -42,8 +41,8 @@ private:
                                             mlir::func::FuncOp Func);
   bool wants(mlir::Operation *Product) const;
 
-  bool Base = false;
-  std::vector<std::pair<llvm::Regex, bool>> For;
+  std::string Base;
+  TypesByName For;
 };
 
 /// A weight as codes from 0 to 15, [N, K], which stand for

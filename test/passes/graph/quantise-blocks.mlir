@@ -6,7 +6,7 @@
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-blocks{format=none for=exact=nvfp4}))' | FileCheck %s --check-prefix=FOR
 
 // BAD: expected the format mxfp8, mxfp4, nvfp4 or none, got 'fp8'
-// PATTERN: expected REGEX=FORMAT, got 'exact'
+// PATTERN: expected REGEX=TYPE, got 'exact'
 
 !x = !graph.tensor<[m, 64], f32>
 !w = !graph.tensor<[64, 24], f32>
