@@ -6,25 +6,8 @@ computed sizes, products by groups of rows. written_programs.py runs them; a cas
 """
 import numpy as np
 
+from program_cases import case, drawn, everywhere
 from program_writer import Program, Ref, Type, meta
-
-CASES, EVERYWHERE = {}, set()
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
-
-
-def everywhere(function):
-    """A case that runs on the emulator as well, from the same artifact."""
-    EVERYWHERE.add(function.__name__)
-    return case(function)
-
-
-def drawn(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-
 
 #===--- statistics, patches, places, pads -------------------------------------===#
 

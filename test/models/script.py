@@ -6,7 +6,8 @@
 
   script.py --kpc KPC --out FOLDER [NAME …]
 
-The cases of script_cases.py are written by script_writer.py, in the words of PyTorch's printer, and computed in numpy.
+The cases of script_networks.py, script_control.py and script_detection.py are written by script_writer.py, in the words of
+PyTorch's printer, and computed in numpy.
 Those in scripts/ were saved by PyTorch: export_script.py made them, and beside each a NAME.npz with inputs (in0, in1,
 …) and what PyTorch computed (out0, out1, …). They are compiled for any batch where the model takes any. PyTorch is not
 needed.
@@ -24,10 +25,13 @@ try:
 except ImportError:
     sys.exit(77)
 
-import script_cases
+import script_control
+import script_detection
+import script_networks
 import script_writer
 
 
+CASES = script_networks.CASES | script_control.CASES | script_detection.CASES
 # Where there is more than one input, or no dynamic batch: the inputs and their first dims.
 INPUTS = {"stateful": {"x": "2"}, "tuple_out": {"pair_0": "batch", "pair_1": "batch", "more_0": "a", "more_1": "b"}}
 STATE = {"stateful": "state"}
@@ -56,7 +60,7 @@ def compare(name, got, wanted, tolerance, scale=None):
 
 def check(name, options, folder):
     """None, or what is wrong."""
-    case = script_cases.CASES[name]()
+    case = CASES[name]()
     folder.mkdir(parents=True, exist_ok=True)
     model, artifact = folder / f"{name}.pt", folder / f"{name}.kpc"
     script_writer.save(model, case.top, case.code, case.constants)
@@ -148,9 +152,9 @@ def main():
     options = parser.parse_args()
     faults = 0
     saved = sorted(path.stem for path in (HERE / "scripts").glob("*.pt"))
-    for name in options.names or [*script_cases.CASES, *saved]:
+    for name in options.names or [*CASES, *saved]:
         try:
-            fault = (check if name in script_cases.CASES else check_saved)(name, options, options.out / name)
+            fault = (check if name in CASES else check_saved)(name, options, options.out / name)
         except RuntimeError as error:
             fault = str(error)
         print(f"{name}: {fault or 'right'}")

@@ -81,6 +81,11 @@ struct Instance {
   std::string Class;
   std::string Path; ///< "layers.0"; empty for the top
   std::map<std::string, Datum, std::less<>> Attributes;
+
+  /// "layers.0.weight"
+  std::string pathOf(const std::string &Attribute) const {
+    return Path.empty() ? Attribute : Path + "." + Attribute;
+  }
 };
 
 } // namespace kpc::torchscript
