@@ -75,6 +75,11 @@ LogicalResult AttentionOp::verify() {
   double Scale = getScale().convertToDouble();
   if (!(Scale > 0) || !std::isfinite(Scale))
     return emitOpError("has a scale that is not positive");
+  if (std::optional<APFloat> Given = getSoftcap()) {
+    double Cap = Given->convertToDouble();
+    if (!(Cap > 0) || !std::isfinite(Cap))
+      return emitOpError("has a softcap that is not positive");
+  }
   return success();
 }
 

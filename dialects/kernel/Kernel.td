@@ -25,8 +25,9 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [Pure, AttrSizedOperandSegments,
   let description = [{
     `q` is [batch, heads, queries, depth], `k` [batch, groups, keys, depth], `v`
     [batch, groups, keys, width]; heads are a multiple of groups, and head `h`
-    reads group `h / (heads / groups)`. `bias` (f32) is added to the scaled
-    scores, `mask` (i1) says which are seen; both have four dimensions, each of
+    reads group `h / (heads / groups)`. With `softcap c` a scaled score `s` is
+    `c * tanh(s / c)`. `bias` (f32) is added to that, `mask` (i1) says which are
+    seen; both have four dimensions, each of
     the scores' size or 1. With `causal offset`, query `i` sees key `j` where
     `j <= i + offset`. A query that sees nothing gives zeros. With `tf32` Tensor
     Cores may round factors of f32.
@@ -42,10 +43,10 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [Pure, AttrSizedOperandSegments,
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v, Optional<AnyRankedTensor>:$bias,
                        Optional<AnyRankedTensor>:$mask, Optional<Index>:$offset, F64Attr:$scale,
-                       UnitAttr:$tf32, AnyRankedTensor:$init);
+                       OptionalAttr<F64Attr>:$softcap, UnitAttr:$tf32, AnyRankedTensor:$init);
   let results = (outs AnyRankedTensor:$y);
-  let assemblyFormat = [{$q `,` $k `,` $v (`bias` $bias^)? (`mask` $mask^)? (`causal` $offset^)? `scale` $scale (`tf32` $tf32^)?
-                         `into` $init attr-dict `:` functional-type(operands, results)}];
+  let assemblyFormat = [{$q `,` $k `,` $v (`bias` $bias^)? (`mask` $mask^)? (`causal` $offset^)? `scale` $scale
+                         (`softcap` $softcap^)? (`tf32` $tf32^)? `into` $init attr-dict `:` functional-type(operands, results)}];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
   }];

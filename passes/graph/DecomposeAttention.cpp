@@ -13,7 +13,9 @@
 ///        %p = exp(%s - max %s) / sum …
 ///        %y = graph.matmul %p, %v
 ///
-/// Kept as it is where every target has a builder that takes it.
+/// Kept as it is where every target has a builder that takes it. Heads of which
+/// builders take the next multiple of 8 are filled up to that with zeros, which
+/// neither scores nor the columns that are kept depend on.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +29,8 @@
 #include "passes/schedule/AttentionSyncSchedule.h"
 #include "passes/schedule/DecodeSchedule.h"
 #include "passes/schedule/MmaSyncSchedule.h"
+
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <set>
@@ -214,12 +218,49 @@ bool hasFewQueries(const Expr &Queries, const shape::Facts &Facts) {
          schedule::MostDecodeQueries;
 }
 
+/// Elements of a head that builders take.
+constexpr int64_t HeadUnit = 8;
+
+/// `V` with zeros behind each head's elements, up to whole units.
+Value filledUp(OpBuilder &B, Location Loc, Value V) {
+  int64_t Size = *typeOf(V).getStaticDim(3);
+  int64_t More = int64_t(llvm::alignTo(uint64_t(Size), HeadUnit)) - Size;
+  if (!More)
+    return V;
+  auto Scalar = RankedTensorType::get({}, typeOf(V).getElementType());
+  auto Zero =
+      DenseElementsAttr::get(Scalar, B.getZeroAttr(Scalar.getElementType()));
+  Value Filler = ConstantOp::create(B, Loc, Zero);
+  return PadOp::create(B, Loc, V, Filler, ArrayRef<int64_t>{0, 0, 0, 0},
+                       ArrayRef<int64_t>{0, 0, 0, More},
+                       ArrayRef<int64_t>{0, 0, 0, 0});
+}
+
+/// The same attention of heads in whole units, and the columns of it that were
+/// there before.
+void fillHeads(AttentionOp Op) {
+  OpBuilder B(Op);
+  Location Loc = Op.getLoc();
+  SymbolicTensorType To = typeOf(Op.getY());
+  Value Q = filledUp(B, Loc, Op.getQ()), K = filledUp(B, Loc, Op.getK()),
+        V = filledUp(B, Loc, Op.getV());
+  Value Y = AttentionOp::create(B, Loc, Q, K, V, Op.getBias(), Op.getMask(),
+                                Op.getScaleAttr(), Op.getSoftcapAttr(),
+                                Op.getCausalAttr());
+  if (typeOf(Y) != To) {
+    auto Start = DimsAttr::get(B.getContext(), SmallVector<Expr>(4, Expr(0)));
+    Y = SliceOp::create(B, Loc, To, Y, Start, ArrayRef<int64_t>{1, 1, 1, 1});
+  }
+  Op.replaceAllUsesWith(Y);
+  Op.erase();
+}
+
 struct DecomposeAttentionPass
     : graph::impl::DecomposeAttentionBase<DecomposeAttentionPass> {
   using DecomposeAttentionBase::DecomposeAttentionBase;
 
-  /// Why not every target has a builder for it, where f32 that is not `Kept` is
-  /// stored in 16 bits; empty: all have.
+  /// Why not every target has a builder for it with heads in whole units, where
+  /// f32 that is not `Kept` is stored in 16 bits; empty: all have.
   std::string refusal(AttentionOp Op, ArrayRef<const target::Target *> All,
                       const shape::Facts &Facts, const NodePatterns &Kept) {
     SymbolicTensorType Q = typeOf(Op.getQ()), V = typeOf(Op.getV());
@@ -231,8 +272,6 @@ struct DecomposeAttentionPass
         Element.isF16() || Element.isBF16() || (Element.isF32() && !IsF32);
     if (All.empty())
       return "there is no target";
-    if (Op.getSoftcap())
-      return "it has a softcap";
     if (!Depth || !Width)
       return "the size of its heads is not known";
     if (!Is16 && !IsF32)
@@ -241,9 +280,12 @@ struct DecomposeAttentionPass
       return "its number of keys may be 0";
     schedule::AttentionShape Many;
     schedule::DecodeShape Few;
-    Many.Depth = Few.Depth = *Depth;
-    Many.Width = Few.Width = *Width;
+    Many.Depth = Few.Depth = int64_t(llvm::alignTo(uint64_t(*Depth), HeadUnit));
+    Many.Width = Few.Width = int64_t(llvm::alignTo(uint64_t(*Width), HeadUnit));
     bool IsFew = hasFewQueries(Q.getDims()[2], Facts);
+    // Filling up would move all keys and values twice more for few queries.
+    if (IsFew && isRagged(Op))
+      return "it has few queries, and its heads are no multiple of 8 elements";
     if (IsF32 && IsFew)
       return "it is of f32 and has few queries";
     if (IsF32) {
@@ -260,6 +302,20 @@ struct DecomposeAttentionPass
           (!IsFew || schedule::rankDecodeSchedules(Few, *T).empty()))
         return "there is none for " + std::string(T->Name);
     return {};
+  }
+
+  static bool isRagged(AttentionOp Op) {
+    return *typeOf(Op.getQ()).getStaticDim(3) % HeadUnit ||
+           *typeOf(Op.getV()).getStaticDim(3) % HeadUnit;
+  }
+
+  /// What heads that are filled up cost.
+  static void tellFilled(AttentionOp Op) {
+    remark::missed(Op.getLoc(),
+                   remark::RemarkOpts::name("heads").category("recognition"))
+        << "Kernels in front of an attention fill up its heads to a multiple "
+           "of 8 elements, as copies of 16 bytes ask. Heads of such a size "
+           "need none.";
   }
 
   /// Where a GPU might have had the one kernel.
@@ -284,8 +340,13 @@ struct DecomposeAttentionPass
       if (Op->getParentOfType<RegionOp>())
         continue;
       std::string Why = refusal(Op, *All, Facts, *Kept);
-      if (Why.empty())
+      if (Why.empty()) {
+        if (isRagged(Op)) {
+          tellFilled(Op);
+          fillHeads(Op);
+        }
         continue;
+      }
       tell(Op, *All, Why);
       Op.replaceAllUsesWith(Decomposition(Op).write());
       Op.erase();

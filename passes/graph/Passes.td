@@ -201,11 +201,13 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let summary = "Decomposes attention into GEMMs and a softmax where a target has no kernel for it";
   let description = [{
     An attention stays one op where each of `targets` builds it: heads of 8 to
-    256 elements, a multiple of 8, at least one key, no softcap; of 16 bits (with
-    `narrow`, f32 as well, which set-precision stores so), or of f32 with
-    typically more than 8 queries, where chips multiply tf32 (with `tf32`), or
-    its parts faster than they do multiply-adds. The targets are those of one
-    class, which share a plan. The transposes of heads sink into what is left.
+    256 elements, at least one key; of 16 bits (with `narrow`, f32 as well, which
+    set-precision stores so), or of f32 with typically more than 8 queries, where
+    chips multiply tf32 (with `tf32`), or its parts faster than they do
+    multiply-adds. The targets are those of one class, which share a plan. Heads
+    that are no multiple of 8 elements are filled up with zeros, and the result
+    is cut, but where there are 8 queries or fewer. The transposes of heads sink
+    into what is left.
   }];
   let options = [
     ListOption<"Targets", "targets", "std::string", "Targets as --arch names them; none: nothing stays">,

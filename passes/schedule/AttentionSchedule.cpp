@@ -76,6 +76,8 @@ constexpr double OperationsPerCycle = 4096, PowersPerCycle = 16;
 /// of its powers. An H200, heads of 64, 8192 keys: tiles of 128 and 192
 /// queries.
 constexpr double BlockCycles = 500, SoftmaxShown = 0.25;
+/// Powers and reciprocals, which are as fast, of a score that a tanh bends.
+constexpr double PowersOfCapped = 3;
 /// Cycles for each 128 scores that a warpgroup reads a mask or bias for: heads
 /// of 64, 2048 keys, with a bias and without, tiles of 128 and 192 queries. The
 /// third warpgroup's registers do not hold what is read ahead.
@@ -124,9 +126,15 @@ AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,
   Cost.Mma = Blocks * Scores * 2 *
              double(paddedColumns(Shape.Depth) + paddedColumns(Shape.Width)) /
              OperationsPerCycle / PerMicrosecond;
-  Cost.Softmax = Blocks *
-                 (BlockCycles + SoftmaxShown * Scores / PowersPerCycle) /
-                 PerMicrosecond;
+  double Powers = Blocks * Scores / PowersPerCycle / PerMicrosecond;
+  double Shown = SoftmaxShown * Powers;
+  // Powers hide behind products no longer than these are. Not measured.
+  if (Shape.Capped) {
+    Powers *= PowersOfCapped;
+    Shown =
+        std::max(SoftmaxShown * Powers, Powers - (1 - SoftmaxShown) * Cost.Mma);
+  }
+  Cost.Softmax = Blocks * BlockCycles / PerMicrosecond + Shown;
   if (Shape.Scored)
     Cost.Score = Blocks * Scores / 128 *
                  (S.consumers() < 3 ? ScoreCycles : ScoreCyclesOfThree) /

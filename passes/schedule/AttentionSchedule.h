@@ -33,6 +33,7 @@ struct AttentionShape {
   int64_t ElementBytes = 2;
   bool Causal = false;
   bool Scored = false; ///< a mask or a bias is read for each score
+  bool Capped = false; ///< a tanh bends each score (softcap)
   /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
   bool Split = false;
 };

@@ -75,6 +75,9 @@ constexpr double LoadBytes = 512;
 /// Instructions of a score: its scale, greatest, sum, half a conversion; of a
 /// mask or a bias, with its address.
 constexpr double SlotsPerScore = 5, SlotsPerBias = 12;
+/// Of a score that a tanh bends: powers and reciprocals, which are as fast, and
+/// other instructions. Counted, not measured.
+constexpr double PowersOfCapped = 3, SlotsPerCap = 3;
 /// Of each word of f32 that a warp loads: to make tf32 of it, or two of them;
 /// products of what is split.
 constexpr double SlotsPerWord = 2, SlotsPerSplitWord = 4, SplitProducts = 3;
@@ -176,6 +179,10 @@ AttentionSyncCost costOf(const AttentionSyncSchedule &S,
                       (Beside < 2 ? BarrierTime : 0));
   double Powers = Scores / PowersPerCycle / CyclesPerMicrosecond;
   double Slots = Scores * SlotsPerScore / LanesPerCycle / CyclesPerMicrosecond;
+  if (Shape.Capped) {
+    Powers *= PowersOfCapped;
+    Slots *= (SlotsPerScore + SlotsPerCap) / SlotsPerScore;
+  }
   Cost.Softmax = Steps * (Powers + Slots) * (IsBusy ? ShownBusy : ShownFew);
   if (Shape.Scored)
     Cost.Score =

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """GEMMs in all orders and types, products of codes, convolutions, attention."""
 
+import itertools
 import math
 
 from case import Case
@@ -30,8 +31,10 @@ def matmul(m, n, k, a=False, b=False, weight=False, batch=(), batch_b=None, name
     def side(name, turn):
         return f"{name}.mT" if turn else name
     torch = "" if end else f"{side('x0', a)} @ {side('w0' if weight else 'x1', b)}"
+    # Each side may have a batch that the other repeats.
+    products = math.prod(max(sizes) for sizes in itertools.zip_longest(batch[::-1], (batch_b or ())[::-1], fillvalue=1))
     return Case(name or f"matmul.{'x'.join(map(str, (*batch, m, n, k)))}.{'t' if a else 'n'}{'t' if b else 'n'}{'.weight' if weight else ''}",
-                build, 2.0 * math.prod(batch) * m * n * k, types, torch=torch, **more)
+                build, 2.0 * products * m * n * k, types, torch=torch, **more)
 
 
 def gemms():

@@ -31,11 +31,22 @@ CASES = [("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0),
 # Heads of values of another size, which comes last.
 OTHER_WIDTHS = [("narrow_values", "fp16", 1, 2, 1, 70, 90, 64, True, "", False, 0, 24),
                 ("wide_values", "bf16", 1, 2, 2, 65, 130, 40, False, "", True, 0, 136)]
+# Scores that a tanh bends, which comes last; then heads that are filled up to 8 elements, in front of the one kernel.
+CAPPED = [("capped", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0, 0, 2.0),
+          ("capped_causal", "bf16", 1, 2, 1, 150, 150, 128, True, "", False, 0, 0, 0.5),
+          ("capped_mask", "fp16", 2, 2, 1, 65, 130, 32, True, "bool", True, 0, 0, 1.0),
+          ("capped_bias", "bf16", 1, 2, 2, 65, 70, 64, False, "float", True, 0, 24, 1.5),
+          ("capped_hidden", "bf16", 1, 2, 2, 65, 70, 64, False, "hidden", True, 0, 0, 2.0)]
+RAGGED_HEADS = [("head65", "fp16", 1, 2, 1, 70, 90, 65, True, "", False, 0),
+                ("head3", "bf16", 1, 2, 2, 65, 130, 3, False, "bool", True, 0),
+                ("values49", "fp16", 1, 2, 2, 33, 70, 36, False, "float", False, 0, 49, 3.0),
+                ("values17", "bf16", 2, 2, 1, 129, 65, 64, False, "", True, 0, 17)]
 # On mma.sync: heads of f32, rounded to tf32 and not.
 F32_CASES = [(f"{name}_{element}", element, *sizes) for element in ("fp32", "exact") for name, *sizes in (
     ("ragged", 1, 2, 2, 129, 200, 64, False, "", False, 0), ("causal", 1, 2, 1, 150, 150, 128, True, "", False, 0),
     ("odd_depth", 1, 1, 1, 70, 90, 72, True, "", False, 0), ("mask", 2, 2, 1, 65, 130, 32, True, "bool", True, 0),
-    ("bias", 1, 2, 2, 65, 70, 40, False, "float", True, 0), ("wide_values", 1, 2, 2, 65, 130, 24, False, "", True, 0, 136))]
+    ("bias", 1, 2, 2, 65, 70, 40, False, "float", True, 0), ("wide_values", 1, 2, 2, 65, 130, 24, False, "", True, 0, 136),
+    ("capped", 1, 2, 1, 129, 90, 64, True, "", False, 0, 0, 1.0), ("head21", 1, 2, 2, 65, 70, 21, False, "float", True, 0, 0, 2.0))]
 # On mma.sync: each way to cut them, by force, with masks, biases and triangles in turn.
 CUTS = ["128x64 warpgroup 128 stages 1 queries shared", "128x64 warpgroup 128 stages 2 queries registers", "256x64 warpgroup 128 stages 2 queries shared",
         "128x128 warpgroup 64 stages 1 queries registers", "64x32 warpgroup 64 stages 3 queries shared", "64x64 warpgroup 64 stages 4 queries registers",
@@ -49,7 +60,7 @@ RANGES = {"sequence": "1..200:opt=128", "past": "0..256:opt=32"}
 SIZES = [{"sequence": 5}, {"sequence": 130, "past": 70}, {"sequence": 64, "past": 0}]
 
 
-def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys, width=0):
+def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys, width=0, cap=0.0):
     kind, width = emulated.ELEMENTS[element], width or depth
 
     def tensor(name, count, length, size=depth):
@@ -72,14 +83,14 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
         outputs += [tensor("present_key", groups, present), tensor("present_value", groups, present)]
         names += ["", "past_key", "past_value"]
     attributes = dict(q_num_heads=heads, kv_num_heads=groups) if is_flat else {}
-    node = helper.make_node("Attention", names, [o.name for o in outputs], name="attention", is_causal=int(causal),
+    node = helper.make_node("Attention", names, [o.name for o in outputs], name="attention", is_causal=int(causal), softcap=cap,
                             **attributes)
     graph = helper.make_graph([node], "attention", inputs, outputs, weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
 
 
-def case(family, name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat, past, width=0, schedule=""):
-    made = model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys, width)
+def case(family, name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat, past, width=0, cap=0.0, schedule=""):
+    made = model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys, width, cap)
     return emulated.Case(name, made, options=emulated.PRECISIONS.get(element, ()), schedule=f".* = {schedule}" if schedule else "", shows=f"  {family} ")
 
 
@@ -91,7 +102,7 @@ def dynamic_cases(family):
 
 def cases(target):
     family = "attention" if target == "sm_90a" else "attention_mmasync"
-    yield from (case(family, *one) for one in CASES + OTHER_WIDTHS)
+    yield from (case(family, *one) for one in CASES + OTHER_WIDTHS + CAPPED + RAGGED_HEADS)
     yield from dynamic_cases(family)
     if target != "sm_90a":
         yield from (case(family, *one, schedule=FORCED[one[0]]) for one in FORCED_CASES)

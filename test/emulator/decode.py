@@ -28,6 +28,9 @@ CASES = [("one_key", "fp16", 1, 1, 1, 1, 1, 64, False, "", False, 0),
          ("two_rows", "fp16", 1, 12, 1, 1, 300, 96, False, "", False, 0),
          ("wide_steps", "bf16", 1, 20, 1, 1, 333, 128, False, "", False, 0),
          ("bias", "bf16", 1, 2, 2, 8, 70, 64, False, "float", True, 0),
+         ("capped", "fp16", 1, 8, 2, 1, 300, 128, False, "", False, 0, 0, 1.0),
+         ("capped_mask", "bf16", 2, 4, 2, 3, 130, 64, True, "bool", True, 0, 0, 0.5),
+         ("capped_bias", "fp16", 1, 2, 1, 5, 70, 64, False, "float", False, 0, 0, 2.0),
          ("hidden", "bf16", 1, 2, 2, 4, 70, 64, False, "hidden", True, 0)]
 SCHEDULES = {"two_rows": "decode 16 rows x 16 keys x 8 warps stages 2 cluster 1",
              "wide_steps": "decode 16 rows x 32 keys x 4 warps stages 2 cluster 1"}

@@ -74,6 +74,42 @@ def model(element, total, columns, bias, transposed, turned, single=False, batch
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
+# Each operand has a batch of its own: sizes of A, sizes of B, and rows, sum, columns.
+BROADCAST = [("each_side", "fp16", (3, 1), (1, 2), 70, 72, 40), ("repeated", "bf16", (2, 1, 3), (1, 2, 1), 129, 64, 72),
+             ("of_b", "fp16", (), (3,), 65, 72, 136), ("of_a_between", "bf16", (2, 3), (2, 1), 33, 136, 24),
+             ("of_b_between", "fp16", (2, 1), (2, 3), 70, 40, 72), ("of_b_outside", "bf16", (1, 2), (3, 2), 65, 72, 40),
+             ("both_and_each", "fp16", (2, 2, 1), (2, 1, 3), 40, 72, 64), ("alternating", "bf16", (2, 1, 2, 1), (1, 2, 1, 2), 33, 64, 40),
+             ("broadcast_odd", "fp16", (2, 1), (1, 3), 33, 31, 35), ("broadcast_f32", "fp32", (2, 1), (1, 2), 33, 36, 40),
+             ("broadcast_exact", "exact", (2, 1), (1, 2), 33, 36, 40)]
+
+
+def broadcast_model(element, of_a, of_b, total, columns, turned):
+    """A product of "rows" rows, with a bias and ReLU; `turned`: B is transposed in front of it."""
+    kind = emulated.ELEMENTS[element]
+    rank = max(len(of_a), len(of_b))
+    sizes = [max(one) for one in zip((1,) * (rank - len(of_a)) + of_a, (1,) * (rank - len(of_b)) + of_b)]
+    swap = [*range(len(of_b)), len(of_b) + 1, len(of_b)]
+    inputs = [helper.make_tensor_value_info("x", kind, [*of_a, "rows", total]),
+              helper.make_tensor_value_info("w", kind, [*of_b, columns, total] if turned else [*of_b, total, columns]),
+              helper.make_tensor_value_info("b", kind, [columns])]
+    nodes = [helper.make_node("Transpose", ["w"], ["wt"], perm=swap)] if turned else []
+    nodes += [helper.make_node("MatMul", ["x", "wt" if turned else "w"], ["product"]), helper.make_node("Add", ["product", "b"], ["sum"]),
+              helper.make_node("Relu", ["sum"], ["y"])]
+    graph = helper.make_graph(nodes, "product", inputs, [helper.make_tensor_value_info("y", kind, [*sizes, "rows", columns])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def broadcast_cases(family):
+    """Each must be one kernel of `family` (but what is copied to rows at multiples of 16 bytes), with B as it is and transposed."""
+    for name, element, of_a, of_b, rows, total, columns in BROADCAST:
+        # Dynamic rows hide that dimensions follow one another: four of the result are more than a tensor map has.
+        of = "mmasync " if len(of_a) == 4 else family
+        for turned in (False, True):
+            yield emulated.Case(f"{name}_turned" if turned else name, broadcast_model(element, of_a, of_b, total, columns, turned),
+                                {"rows": "1..4096:opt=256"}, {"rows": rows}, "", emulated.PRECISIONS.get(element, ()),
+                                shows=f"  {of if element in ('fp16', 'bf16') and total % 8 == 0 else ''}")
+
+
 def case(name, element, rows, *shape, single=False, batch=0, schedule="", least=1):
     """`shape`: of model(); the number of rows is a multiple of `least`."""
     rows_of = "1..4096:opt=256" if least == 1 else f"{least}..4096:div={least}:opt=256"
@@ -84,8 +120,9 @@ def case(name, element, rows, *shape, single=False, batch=0, schedule="", least=
 def cases(target):
     forced = HOPPER if target == "sm_90a" else BLACKWELL
     # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
+    broadcast = broadcast_cases("gemm ")
     return ([case(name, *rest, single=name in SINGLE, least=8 if rest[-1] else 1) for name, *rest in CASES] +
-            [case(name, *rest, schedule=rule, least=8 if rest[-1] else 1) for name, (rule, rest) in forced.items()])
+            [case(name, *rest, schedule=rule, least=8 if rest[-1] else 1) for name, (rule, rest) in forced.items()] + [*broadcast])
 
 
 def main():

@@ -24,7 +24,7 @@ using namespace kpc::graph;
 
 FailureOr<Value> graph::lowerAttention(Operation *Op, KernelWriter &W) {
   auto Attention = dyn_cast<AttentionOp>(Op);
-  if (!Attention || Attention.getSoftcap())
+  if (!Attention)
     return failure();
   SymbolicTensorType To = typeOf(Attention.getY());
   if (!W.computeType(To.getElementType()).isF32())
@@ -44,6 +44,7 @@ FailureOr<Value> graph::lowerAttention(Operation *Op, KernelWriter &W) {
              W.builder(), W.loc(), Init.getType(), Tensor(Attention.getQ()),
              Tensor(Attention.getK()), Tensor(Attention.getV()),
              Tensor(Attention.getBias()), Tensor(Attention.getMask()), Offset,
-             Attention.getScaleAttr(), /*tf32=*/UnitAttr(), Init)
+             Attention.getScaleAttr(), Attention.getSoftcapAttr(),
+             /*tf32=*/UnitAttr(), Init)
       .getResult();
 }

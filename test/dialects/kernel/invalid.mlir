@@ -45,3 +45,11 @@ func.func @f(%q: tensor<2x4x8x16xf32>) {
   %0 = kernel.attention %q, %q, %q scale -1.0 into %q : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
   return
 }
+
+// -----
+
+func.func @softcap_of_attention(%q: tensor<2x4x8x16xf32>) {
+  // expected-error @below {{'kernel.attention' op has a softcap that is not positive}}
+  %0 = kernel.attention %q, %q, %q scale 1.0 softcap -2.0 into %q : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return
+}

@@ -11,7 +11,9 @@ func.func @attention(%q: !q, %k: !kv, %v: !kv, %b: !bias, %m: !mask, %past: inde
   %0 = kernel.attention %q, %k, %v scale 0.125 into %e : (!q, !kv, !kv, !q) -> !q
   // CHECK: kernel.attention %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} mask %{{.*}} causal %{{.*}} scale 1.250000e-01 into %{{.*}} :
   %1 = kernel.attention %q, %k, %v bias %b mask %m causal %past scale 0.125 into %e : (!q, !kv, !kv, !bias, !mask, index, !q) -> !q
-  return %0, %1 : !q, !q
+  // CHECK: kernel.attention %{{.*}}, %{{.*}}, %{{.*}} scale 1.250000e-01 softcap 3.000000e+01 tf32 into %{{.*}} :
+  %2 = kernel.attention %q, %k, %v scale 0.125 softcap 30.0 tf32 into %e : (!q, !kv, !kv, !q) -> !q
+  return %0, %2 : !q, !q
 }
 
 // CHECK-LABEL: func.func @gemm

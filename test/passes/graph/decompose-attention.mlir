@@ -6,6 +6,7 @@
 // RUN: kpc-opt --decompose-attention=targets=sm_80,sm_86,sm_89,sm_90a,sm_100a,sm_120a,portable %s | FileCheck %s --check-prefixes=CHECK,KEPT,NARROW
 // RUN: kpc-opt --decompose-attention=targets=sm_90a,host:x86-64-v3 %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: kpc-opt --decompose-attention=targets=host:x86-64-v3 %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=HOST --allow-empty
+// RUN: kpc-opt --decompose-attention=targets=sm_90a %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=FILLED
 // RUN: not kpc-opt --decompose-attention=targets=sm_9 %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // UNKNOWN: sm_9
@@ -68,13 +69,39 @@ module attributes {graph.symbols = {s = {min = 1}, t = {min = 1}, n = {min = 1, 
     return %0, %1 : !one, !new
   }
 
-  // No builder has a softcap.
+  // A softcap bends the scores before anything is added.
   // CHECK-LABEL: func.func @softcap
-  // CHECK: graph.tanh
-  // CHECK-NOT: graph.attention
+  // KEPT-NEXT: graph.attention %arg0, %arg1, %arg2 scale 1.250000e-01 softcap 5.000000e+01
+  // ALL: graph.matmul
+  // ALL: graph.div
+  // ALL-NEXT: graph.tanh
+  // ALL: graph.reduce max
+  // ALL-NOT: graph.attention
   func.func @softcap(%q: !q, %k: !k, %v: !k) -> !q {
     %0 = graph.attention %q, %k, %v scale 0.125 softcap 50.0 : !q, !k, !k
     return %0 : !q
+  }
+
+  // Heads that are no multiple of 8 elements are filled up with zeros, and the columns that were there are cut out; not for few queries,
+  // as all keys would be copied for them.
+  // FILLED: Kernels in front of an attention fill up its heads to a multiple of 8 elements, as copies of 16 bytes ask.
+  // FILLED: An attention is not one kernel, because it has few queries, and its heads are no multiple of 8 elements.
+  // CHECK-LABEL: func.func @ragged
+  // KEPT: %[[Q:.*]] = graph.pad %arg0, %{{.*}} low [0, 0, 0, 0] high [0, 0, 0, 7] interior [0, 0, 0, 0]
+  // KEPT: %[[K:.*]] = graph.pad %arg1, %{{.*}} low [0, 0, 0, 0] high [0, 0, 0, 7]
+  // KEPT: %[[V:.*]] = graph.pad %arg2, %{{.*}} low [0, 0, 0, 0] high [0, 0, 0, 5]
+  // KEPT: %[[Y:.*]] = graph.attention %[[Q]], %[[K]], %[[V]] scale 1.250000e-01
+  // KEPT: graph.slice %[[Y]] start <[0, 0, 0, 0]> step [1, 1, 1, 1] : <[2, 4, s, 40], f16> to <[2, 4, s, 35], f16>
+  // ALL-NOT: graph.attention
+  // CHECK-LABEL: func.func @ragged_few
+  // CHECK-NOT: graph.attention
+  func.func @ragged(%q: !graph.tensor<[2, 4, s, 65], f16>, %k: !graph.tensor<[2, 4, t, 65], f16>, %v: !graph.tensor<[2, 4, t, 35], f16>) -> !graph.tensor<[2, 4, s, 35], f16> {
+    %0 = graph.attention %q, %k, %v scale 0.125 : !graph.tensor<[2, 4, s, 65], f16>, !graph.tensor<[2, 4, t, 65], f16>, !graph.tensor<[2, 4, t, 35], f16>
+    return %0 : !graph.tensor<[2, 4, s, 35], f16>
+  }
+  func.func @ragged_few(%q: !graph.tensor<[2, 4, 1, 65], f16>, %k: !graph.tensor<[2, 4, t, 65], f16>) -> !graph.tensor<[2, 4, 1, 65], f16> {
+    %0 = graph.attention %q, %k, %k scale 0.125 : !graph.tensor<[2, 4, 1, 65], f16>, !graph.tensor<[2, 4, t, 65], f16>, !graph.tensor<[2, 4, t, 65], f16>
+    return %0 : !graph.tensor<[2, 4, 1, 65], f16>
   }
 
   // Heads of f32 where they may be rounded, or where splitting them is faster than multiply-adds; not of few queries.

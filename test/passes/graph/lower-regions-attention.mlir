@@ -9,7 +9,7 @@ module attributes {graph.symbols = {s = {min = 1}, past = {min = 1}}} {
   func.func @main(%q: !q {graph.name = "q"}, %k: !k {graph.name = "k"}) -> (!q {graph.name = "y"}) {
     %0 = graph.region "attention" (%q, %k) : (!q, !k) -> !q {
     ^bb0(%a: !q, %b: !k):
-      %1 = graph.attention %a, %b, %b scale 0.125 causal <[past]> : !q, !k, !k
+      %1 = graph.attention %a, %b, %b scale 0.125 softcap 30.0 causal <[past]> : !q, !k, !k
       graph.yield %1 : !q
     }
     return %0 : !q
@@ -21,5 +21,5 @@ module attributes {graph.symbols = {s = {min = 1}, past = {min = 1}}} {
 // CHECK: %[[Q:.*]] = linalg.generic
 // CHECK: %[[K:.*]] = linalg.generic
 // CHECK: %[[EMPTY:.*]] = tensor.empty
-// CHECK: %[[Y:.*]] = kernel.attention %[[Q]], %[[K]], %[[K]] causal %arg{{[0-9]+}} scale 1.250000e-01 into %[[EMPTY]]
+// CHECK: %[[Y:.*]] = kernel.attention %[[Q]], %[[K]], %[[K]] causal %arg{{[0-9]+}} scale 1.250000e-01 softcap 3.000000e+01 into %[[EMPTY]]
 // CHECK: arith.truncf

@@ -166,60 +166,78 @@ static Between around(NodeImport &N, Value Place, const Expr &Size) {
   return Result;
 }
 
-/// Places of an axis, [N, G, kh, kw, oh, ow].
+/// What has a value for each group and tap, [N, G kh kw …, oh, ow], as
+/// [N, oh, ow, kh, kw, G], of the `Which`-th of `Each`.
+static Value perTap(NodeImport &N, const Deformed &D, Value X, int64_t Each,
+                    int64_t Which) {
+  Dims Whole = {N.dims(D.X)[0], Expr(D.OffsetGroups), Expr(D.S.Kernel[0]),
+                Expr(D.S.Kernel[1])};
+  Dims Some = Whole;
+  if (Each > 1)
+    Whole.push_back(Expr(Each));
+  for (Dims *Sizes : {&Whole, &Some})
+    Sizes->append(D.Out);
+  X = N.reshape(X, Whole);
+  if (Each > 1)
+    X = N.reshape(N.sliceAxis(X, 4, Which, 1), Some);
+  return N.transpose(X, {0, 4, 5, 2, 3, 1});
+}
+
+/// Places of an axis, [N, oh, ow, kh, kw, G].
 static Value deformedPlaces(NodeImport &N, const Deformed &D, size_t Axis) {
-  Expr Kernel[2] = {D.S.Kernel[0], D.S.Kernel[1]};
-  Dims Whole = {N.dims(D.X)[0], Expr(D.OffsetGroups),
-                Kernel[0],      Kernel[1],
-                Expr(2),        D.Out[0],
-                D.Out[1]};
-  Value Offset = N.reshape(D.Offset, Whole);
-  Whole.erase(Whole.begin() + 4);
-  Offset =
-      N.reshape(N.sliceAxis(Offset, 4, static_cast<int64_t>(Axis), 1), Whole);
-  Type F = N.f32();
+  Value Offset = perTap(N, D, D.Offset, 2, static_cast<int64_t>(Axis));
+  if (!Offset)
+    return {};
+  Type F = N.element(Offset);
   auto Along = [&](const Expr &Size, size_t At, int64_t Step) {
-    Dims Sizes(4, Expr(1));
+    Dims Sizes(5, Expr(1));
     Sizes[At] = Size;
     return N.mulScalar(N.reshape(N.iota({Size}, 0, F), Sizes),
                        static_cast<double>(Step));
   };
-  Value Base = N.add(Along(Kernel[Axis], Axis, D.S.Dilation[Axis]),
-                     Along(D.Out[Axis], 2 + Axis, D.S.Stride[Axis]));
+  Value Base =
+      N.add(Along(Expr(D.S.Kernel[Axis]), 2 + Axis, D.S.Dilation[Axis]),
+            Along(D.Out[Axis], Axis, D.S.Stride[Axis]));
   Base = N.addScalar(Base, -static_cast<double>(D.S.Low[Axis]));
   return N.add(Offset, Base);
 }
 
-/// The image at the places: [N, G, kh, kw, oh, ow, C/G].
+/// The image at the places, [N, oh, ow, kh, kw, C], in the offsets' type. An
+/// image is a list of channels of pixels, those of a group side by side: so an
+/// index is one number, and neighbours in memory are read together.
 static Value deformedImage(NodeImport &N, const Deformed &D) {
   Dims Sizes(N.dims(D.X));
-  Expr Each = Sizes[1].floorDiv(D.OffsetGroups);
-  Value Image = N.reshape(
-      D.X, {Sizes[0], Expr(D.OffsetGroups), Each, Sizes[2], Sizes[3]});
-  Image = N.transpose(Image, {0, 1, 3, 4, 2});
+  Expr Groups(D.OffsetGroups);
+  Value Image = N.reshape(N.transpose(D.X, {0, 2, 3, 1}),
+                          {Sizes[0], Sizes[2] * Sizes[3] * Groups,
+                           Sizes[1].floorDiv(D.OffsetGroups)});
   Value Row = deformedPlaces(N, D, 0), Column = deformedPlaces(N, D, 1);
-  if (!Row || !Column)
+  if (!Image || !Row || !Column)
     return {};
+  Type F = N.element(Row);
   Between Rows = around(N, Row, Sizes[2]);
   Between Columns = around(N, Column, Sizes[3]);
+  Value Mask = D.Mask ? perTap(N, D, D.Mask, 1, 0) : Value();
   Value Sum;
   for (int R = 0; R < 2; ++R)
     for (int C = 0; C < 2; ++C) {
-      Value Index = N.concat(
-          {N.unsqueeze(Rows.Index[R], {6}), N.unsqueeze(Columns.Index[C], {6})},
-          6);
-      Value Tap = N.build(GatherNdOp::getOperationName(), {Image, Index},
-                          {N.intAttr("batch_dims", 2)});
+      Type I = N.element(Rows.Index[R]);
+      Value Index = N.add(N.mul(Rows.Index[R], N.sizeScalar(Sizes[3], I)),
+                          Columns.Index[C]);
+      if (D.OffsetGroups > 1)
+        Index = N.add(N.mul(Index, N.sizeScalar(Groups, I)),
+                      N.iota({Groups}, 0, I));
       Value Weight = N.mul(Rows.Weight[R], Columns.Weight[C]);
-      Tap = N.mul(Tap, N.unsqueeze(Weight, {6}));
+      if (Mask)
+        Weight = N.mul(Weight, Mask);
+      Value Tap = N.build(GatherNdOp::getOperationName(),
+                          {Image, N.unsqueeze(Index, {6})},
+                          {N.intAttr("batch_dims", 1)});
+      Tap = N.mul(N.cast(Tap, F), N.unsqueeze(Weight, {6}));
       Sum = Sum ? N.add(Sum, Tap) : Tap;
     }
-  if (!D.Mask)
-    return Sum;
-  Value Mask =
-      N.reshape(D.Mask, {Sizes[0], Expr(D.OffsetGroups), Expr(D.S.Kernel[0]),
-                         Expr(D.S.Kernel[1]), D.Out[0], D.Out[1], Expr(1)});
-  return N.mul(Sum, Mask);
+  return N.reshape(Sum, {Sizes[0], D.Out[0], D.Out[1], Expr(D.S.Kernel[0]),
+                         Expr(D.S.Kernel[1]), Sizes[1]});
 }
 
 static void importDeformConv(NodeImport &N) {
@@ -262,23 +280,31 @@ static void importDeformConv(NodeImport &N) {
     return;
   }
   Type Stored = N.element(D.X);
-  for (Value *V : {&D.X, &D.W, &D.Offset, &D.Bias, &D.Mask})
+  Type Wide = Stored.isF64() ? Stored : N.f32();
+  for (Value *V : {&D.Offset, &D.Mask})
     if (*V)
-      *V = N.cast(*V, N.f32());
-  Value Y = deformedImage(N, D);
+      *V = N.cast(*V, Wide);
+  Value Y = N.cast(deformedImage(N, D), Stored);
   if (!Y)
     return N.result(0, Y);
-  // A product for each group of [N oh ow, C/g kh kw] and [C/g kh kw, O/g].
+  // A product for each group of [N oh ow, kh kw C/g] and [kh kw C/g, O/g].
   Expr Batch = N.dims(D.X)[0], Group(D.Groups);
-  Y = N.transpose(Y, {0, 4, 5, 1, 6, 2, 3});
-  Expr Rows = Batch * D.Out[0] * D.Out[1];
-  Y = N.reshape(Y, {Rows, Group, Each * Taps});
-  Value Weights = N.reshape(D.W, {Group, Maps.floorDiv(D.Groups), Each * Taps});
-  Y = N.matmul(N.transpose(Y, {1, 0, 2}), N.transpose(Weights, {0, 2, 1}));
-  Y = N.reshape(N.transpose(Y, {1, 0, 2}), {Batch, D.Out[0], D.Out[1], Maps});
+  Expr Rows = Batch * D.Out[0] * D.Out[1], Some = Maps.floorDiv(D.Groups);
+  Value Weights = N.reshape(D.W, {Group, Some, Each, Taps});
+  Weights =
+      N.reshape(N.transpose(Weights, {0, 3, 2, 1}), {Group, Taps * Each, Some});
+  if (D.Groups == 1) {
+    Y = N.reshape(Y, {Rows, Taps * Each});
+    Y = N.matmul(Y, N.reshape(Weights, {Taps * Each, Some}));
+  } else {
+    Y = N.transpose(N.reshape(Y, {Rows, Taps, Group, Each}), {2, 0, 1, 3});
+    Y = N.matmul(N.reshape(Y, {Group, Rows, Taps * Each}), Weights);
+    Y = N.transpose(Y, {1, 0, 2});
+  }
+  Y = N.reshape(Y, {Batch, D.Out[0], D.Out[1], Maps});
   if (D.Bias)
     Y = N.add(Y, D.Bias);
-  N.result(0, N.cast(channelsFirst(N, Y), Stored));
+  N.result(0, channelsFirst(N, Y));
 }
 
 ArrayRef<Rule> regionRules() {

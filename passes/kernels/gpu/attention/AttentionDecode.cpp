@@ -37,8 +37,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include <numbers>
-
 using namespace mlir;
 
 namespace kpc::kernels {
@@ -259,8 +257,13 @@ SmallVector<AttentionDecode::Values> AttentionDecode::scores(Value Stage) {
 
 /// A score for a power of two; minus infinity where the key is not seen.
 Value AttentionDecode::scaled(Value Score, const Row &Of, Value Key) {
-  double Scale = A.Op.getScale().convertToDouble() * std::numbers::log2e;
-  Score = arith::MulFOp::create(W.B, W.Loc, Score, f32(Scale));
+  if (A.hasSoftcap())
+    Score = A.bent(
+        W, Score, [&](Value X) { return exp2(X); },
+        [&](Value X) -> Value {
+          return NVVM::RcpApproxFtzF32Op::create(W.B, W.Loc, X.getType(), X);
+        });
+  Score = arith::MulFOp::create(W.B, W.Loc, Score, f32(A.scoreFactor()));
   Value Last = compute<arith::SubIOp>(Keys, W.index(1));
   Value At[] = {Batch, Of.Head, Of.Query, compute<arith::MinSIOp>(Key, Last)};
   Value Seen = W.less(Key, Of.Limit);

@@ -154,7 +154,7 @@ AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
   if (A.Op.getBias() || A.Op.getMask())
     Block = renewed(Block);
   QueriesAt Mine = queriesOf(Where, Group);
-  Scores = scored(Mine, Scores, Block, /*MayEnd=*/true);
+  Scores = scored(Mine, capped(Scores), Block, /*MayEnd=*/true);
   if (A.Offset || A.Facts.divisor(A.Keys) % S.TileKeys != 0)
     Scores = masked(Mine.Row, Scores, Block);
   First.Most = greatest(Scores, S.Chains);
@@ -183,7 +183,7 @@ AttentionHopper::nextBlock(const Place &Where, Value Group, Value Queries,
   Value Scores =
       scoresOf(Queries, Before.KeyCursor, [&] { Pending = addValues(Before); });
   QueriesAt Mine = queriesOf(Where, Group);
-  Scores = scored(Mine, Scores, Block, /*MayEnd=*/false);
+  Scores = scored(Mine, capped(Scores), Block, /*MayEnd=*/false);
   if (Masked)
     Scores = masked(Mine.Row, Scores, Block);
   Value Most = greatest(Scores, S.Chains);

@@ -211,6 +211,25 @@ bool AttentionKernel::hasWideRows(bool OrF32) const {
   });
 }
 
+double AttentionKernel::scoreFactor() {
+  std::optional<APFloat> Cap = Op.getSoftcap();
+  return (Cap ? *Cap : Op.getScale()).convertToDouble() * std::numbers::log2e;
+}
+
+Value AttentionKernel::bent(GpuWriter &W, Value Product, OneValue Exp2,
+                            OneValue Reciprocal) {
+  auto Number = [&](double V) -> Value {
+    return arith::ConstantOp::create(W.B, W.Loc, W.B.getF32FloatAttr(float(V)));
+  };
+  double Factor = 2 * std::numbers::log2e * Op.getScale().convertToDouble() /
+                  Op.getSoftcap()->convertToDouble();
+  Value One = Number(1);
+  Value Power =
+      Exp2(arith::MulFOp::create(W.B, W.Loc, Product, Number(Factor)));
+  Value Inverse = Reciprocal(arith::AddFOp::create(W.B, W.Loc, Power, One));
+  return math::FmaOp::create(W.B, W.Loc, Inverse, Number(-2), One);
+}
+
 Value AttentionKernel::biased(GpuWriter &W, Value Score, Value Added) {
   auto Number = [&](double V) -> Value {
     return arith::ConstantOp::create(W.B, W.Loc, W.B.getF32FloatAttr(float(V)));
@@ -240,6 +259,7 @@ schedule::AttentionShape attentionShapeOf(const AttentionKernel &A) {
   Shape.Causal = A.Offset.has_value();
   kernel::AttentionOp Op = A.Op;
   Shape.Scored = Op.getBias() || Op.getMask();
+  Shape.Capped = Op.getSoftcap().has_value();
   Shape.ElementBytes = A.Q.Element.getIntOrFloatBitWidth() / 8;
   Shape.Split = A.isF32() && !Op.getTf32();
   return Shape;

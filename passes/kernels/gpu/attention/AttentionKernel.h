@@ -65,6 +65,15 @@ struct AttentionKernel {
   /// and begin at multiples of 16 bytes. `OrF32`: heads of f32 as well.
   bool hasWideRows(bool OrF32 = false) const;
   bool isF32() const { return Q.Element.isF32(); }
+  bool hasSoftcap() { return Op.getSoftcap().has_value(); }
+  /// What scores are multiplied with for powers of two: products of queries and
+  /// keys, or, with a softcap, what `bent` makes of them.
+  double scoreFactor();
+  /// tanh(product · scale / softcap) as 1 − 2 / (2^x + 1). Its absolute error
+  /// is two units of 2^-24: all that counts where it becomes an exponent.
+  using OneValue = llvm::function_ref<mlir::Value(mlir::Value)>;
+  mlir::Value bent(GpuWriter &W, mlir::Value Product, OneValue Exp2,
+                   OneValue Reciprocal);
   /// The element of the bias or mask that belongs to the score at [batch, head,
   /// query, key]; null after a diagnostic.
   static mlir::Value atScore(GpuWriter &W, mlir::Value Tensor,

@@ -386,6 +386,7 @@ AttentionMmaSync::State AttentionMmaSync::step(Value Number,
     tile::CpAsyncCommitOp::create(W.B, W.Loc);
   }
 
+  Scores = capped(Scores);
   // What hides and biases scores; in most blocks nothing is hidden.
   if (!needsMask()) {
     Scores = scored(Mine, Scores, Block, /*MayEnd=*/false);

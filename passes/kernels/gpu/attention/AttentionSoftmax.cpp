@@ -26,9 +26,7 @@ void AttentionSoftmax::declareSoftmax(int64_t Rows, int64_t Keys) {
   ColumnTy = tile::ColumnType::get(Context, Rows, F32, /*parts=*/false);
   PartsTy = tile::ColumnType::get(Context, Rows, F32, /*parts=*/true);
   // With a bias the scores are scaled where it is added.
-  Scale = A.Op.getBias()
-              ? 1
-              : A.Op.getScale().convertToDouble() * std::numbers::log2e;
+  Scale = A.Op.getBias() ? 1 : A.scoreFactor();
 }
 
 tile::SharedType AttentionSoftmax::shared(int64_t Rows, int64_t Columns) {
@@ -74,6 +72,16 @@ Value AttentionSoftmax::apply(Type To, ValueRange Operands, Scalar Body) {
   return Apply.getResult();
 }
 
+Value AttentionSoftmax::capped(Value Products) {
+  if (!A.hasSoftcap())
+    return Products;
+  return apply(ScoresTy, Products, [&](ValueRange In) {
+    return A.bent(
+        W, In[0], [&](Value X) { return exp2(X); },
+        [&](Value X) { return reciprocal(X); });
+  });
+}
+
 Value AttentionSoftmax::scored(const QueriesAt &Where, Value Scores,
                                Value Block, bool MayEnd) {
   Value Bias = A.Op.getBias(), Mask = A.Op.getMask();
@@ -101,9 +109,8 @@ Value AttentionSoftmax::scored(const QueriesAt &Where, Value Scores,
   Value Score = Body->getArgument(0);
   if (Bias)
     if (Value Added = ElementOf(Bias)) {
-      Value Scaled = arith::MulFOp::create(
-          W.B, W.Loc, Score,
-          f32(A.Op.getScale().convertToDouble() * std::numbers::log2e));
+      Value Scaled =
+          arith::MulFOp::create(W.B, W.Loc, Score, f32(A.scoreFactor()));
       Score = AttentionKernel::biased(W, Scaled, Added);
     }
   if (Mask)
@@ -192,9 +199,7 @@ Value AttentionSoftmax::inverseOf(Value Parts) {
     Value Zero = f32(0);
     Value None = arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ,
                                        In[0], Zero);
-    Value One = tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(),
-                                            tile::Function::Reciprocal, In[0]);
-    return arith::SelectOp::create(W.B, W.Loc, None, Zero, One);
+    return arith::SelectOp::create(W.B, W.Loc, None, Zero, reciprocal(In[0]));
   });
 }
 

@@ -43,6 +43,8 @@ protected:
   /// multiple of.
   tile::SharedType shared(int64_t Rows, int64_t Columns);
   KeyBlocks keyBlocks(Value FirstRow, int64_t TileQueries);
+  /// Products bent by the softcap, if there is one.
+  Value capped(Value Products);
   /// Bias and mask, at the coordinates of each score. With `MayEnd` some
   /// columns may be behind the last key.
   Value scored(const QueriesAt &Where, Value Scores, Value Block, bool MayEnd);
@@ -76,9 +78,13 @@ protected:
     return compute<mlir::arith::DivUIOp>(
         compute<mlir::arith::AddIOp>(V, i32(By - 1)), i32(By));
   }
-  Value exp2(Value X) {
-    return tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(),
-                                       tile::Function::Exp2, X);
+  Value approximate(tile::Function Function, Value X) {
+    return tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(), Function,
+                                       X);
+  }
+  Value exp2(Value X) { return approximate(tile::Function::Exp2, X); }
+  Value reciprocal(Value X) {
+    return approximate(tile::Function::Reciprocal, X);
   }
 
   int64_t elementBytes() const { return Element.getIntOrFloatBitWidth() / 8; }

@@ -85,7 +85,7 @@ GemmMatch gemmOf(const ImplicitGemm &Conv, int64_t Groups) {
     return P;
   P.N = Expr(*Conv.P.N.asConstant() / Conv.Groups * Groups);
   P.Batch = Expr(Conv.Groups / Groups);
-  P.D.BatchStride = P.N;
+  P.D.Batches = {{P.N, P.Batch, {}}};
   return P;
 }
 

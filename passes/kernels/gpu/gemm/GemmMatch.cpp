@@ -13,6 +13,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace kpc::kernels {
@@ -197,18 +199,85 @@ static bool readSize(const LoopGroup &Group, Expr &Into) {
   return Product.has_value();
 }
 
+/// The dimensions of a batch in which `M` moves; false where an index is not
+/// plain. Loops that follow one another in memory are one.
+static bool readBatches(Matrix &M, AffineMap Map, const LoopGroup &Batch) {
+  M.Batches.clear();
+  std::optional<Expr> Whole = strideOfGroup(M, Map, Batch),
+                      Size = productExpr(Batch.Sizes);
+  if (Whole && Size) {
+    if (*Whole != Expr(0))
+      M.Batches.push_back({*Whole, *Size, {}});
+    return true;
+  }
+  for (unsigned I = Batch.Loops.size(); I-- > 0;) {
+    if (constantOf(Batch.Sizes[I]) == 1 || !Map.isFunctionOfDim(Batch.Loops[I]))
+      continue;
+    std::optional<Expr> Stride = strideOfLoop(M, Map, Batch.Loops[I]),
+                        Extent = sizeExpr(Batch.Sizes[I]);
+    if (!Stride || !Extent)
+      return false;
+    if (!M.Batches.empty() &&
+        *Stride == M.Batches.front().Stride * M.Batches.front().Size) {
+      BatchDim &Inner = M.Batches.front();
+      Inner.Size = Inner.Size * *Extent;
+      Inner.Places.insert(Inner.Places.begin(), I);
+    } else {
+      M.Batches.insert(M.Batches.begin(), {*Stride, *Extent, {I}});
+    }
+  }
+  return true;
+}
+
 static bool readStrides(Matrix &M, AffineMap Map, const Contraction &C,
                         const LoopGroup &Rows, const LoopGroup &Columns) {
   Map = withoutUnitLoops(Map, C.R.Op);
   auto Row = strideOfGroup(M, Map, Rows),
-       Column = strideOfGroup(M, Map, Columns),
-       Batch = strideOfGroup(M, Map, C.Batch);
-  if (!Row || !Column || !Batch)
+       Column = strideOfGroup(M, Map, Columns);
+  if (!Row || !Column || !readBatches(M, Map, C.Batch))
     return false;
   M.RowStride = *Row;
   M.ColumnStride = *Column;
-  M.BatchStride = *Batch;
   return true;
+}
+
+/// Moves the loops in front of `Group` that have no single stride with the
+/// others in both matrices to `Batch`. Where none of them has, all stay.
+static void splitOff(LoopGroup &Group, LoopGroup &Batch, const Matrix &One,
+                     AffineMap MapOne, const Matrix &Other,
+                     AffineMap MapOther) {
+  ArrayRef<unsigned> Loops = Group.Loops;
+  ArrayRef<OpFoldResult> Sizes = Group.Sizes;
+  for (size_t Front = 0; Front < Loops.size(); ++Front) {
+    LoopGroup Rest;
+    Rest.Loops.assign(Loops.begin() + Front, Loops.end());
+    Rest.Sizes.assign(Sizes.begin() + Front, Sizes.end());
+    if (!strideOfGroup(One, MapOne, Rest) ||
+        !strideOfGroup(Other, MapOther, Rest))
+      continue;
+    for (size_t I = 0; I < Front; ++I) {
+      auto *At = llvm::lower_bound(Batch.Loops, Loops[I]);
+      auto Place = At - Batch.Loops.begin();
+      Batch.Loops.insert(At, Loops[I]);
+      Batch.Sizes.insert(Batch.Sizes.begin() + Place, Sizes[I]);
+    }
+    Group = std::move(Rest);
+    return;
+  }
+}
+
+/// Loops of rows, or of columns, that do not follow one another in memory
+/// become part of the batch: those that one operand has and the other repeats,
+/// as in [8, 1, M, K] · [1, 8, K, N].
+static void splitBatches(Contraction &C, const Matrix &D) {
+  Matrix A, B;
+  AffineMap MapA = C.A.Map, MapB = C.B.Map;
+  if (isa<kernel::ConvOp>(C.R.Op.getOperation()) ||
+      !placeOperand(A, C.A.Tensor, MapA) || !placeOperand(B, C.B.Tensor, MapB))
+    return;
+  AffineMap MapD = withoutUnitLoops(outputMap(C), C.R.Op);
+  splitOff(C.M, C.Batch, A, withoutUnitLoops(MapA, C.R.Op), D, MapD);
+  splitOff(C.N, C.Batch, B, withoutUnitLoops(MapB, C.R.Op), D, MapD);
 }
 
 /// How many columns apart the halves of `Loop` are; none where it is no loop of
@@ -227,9 +296,10 @@ static std::optional<int64_t> columnsOfHalf(const Contraction &C,
   return std::nullopt;
 }
 
-std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form, bool HasGroups) {
+std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form, Groups How) {
   std::optional<Contraction> C = Contraction::read(Form);
-  if (C && HasGroups && C->N.Loops.empty() && C->Batch.Loops.size() == 1)
+  if (C && How == Groups::Swapped && C->N.Loops.empty() &&
+      C->Batch.Loops.size() == 1)
     std::swap(C->N, C->Batch);
   if (!C || C->M.Loops.empty() || C->N.Loops.empty() || C->K.Loops.empty() ||
       Form.Outputs.size() != 1 || !onlyWidens(C->A) || !onlyWidens(C->B))
@@ -237,9 +307,13 @@ std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form, bool HasGroups) {
   std::optional<RootShape> Shape = RootShape::readWithRotateHalf(Form);
   if (!Shape)
     return std::nullopt;
-  GemmMatch P{*C, factsOf(Form.Func), 0, 0, 0, 0, {}, {}, {}};
-  if (!placeMatrix(P.D, Form.Outputs[0].Memref) || !readSize(C->M, P.M) ||
-      !readSize(C->N, P.N) || !readSize(C->K, P.K) ||
+  Matrix D;
+  if (!placeMatrix(D, Form.Outputs[0].Memref))
+    return std::nullopt;
+  if (How == Groups::Split)
+    splitBatches(*C, D);
+  GemmMatch P{*C, factsOf(Form.Func), 0, 0, 0, 0, {}, {}, D};
+  if (!readSize(C->M, P.M) || !readSize(C->N, P.N) || !readSize(C->K, P.K) ||
       !readSize(C->Batch, P.Batch) ||
       !readStrides(P.D, outputMap(*C), *C, C->M, C->N))
     return std::nullopt;
@@ -264,10 +338,17 @@ std::optional<GemmMatch> GemmMatch::readResult(FusedKernel &Form) {
 }
 
 std::optional<GemmMatch> GemmMatch::readGroupedResult(FusedKernel &Form) {
-  std::optional<GemmMatch> P = readD(Form, /*HasGroups=*/true);
+  std::optional<GemmMatch> P = readD(Form, Groups::Swapped);
   if (P && P->RotateHalf)
     return std::nullopt;
   return P;
+}
+
+int64_t divisorOfBatches(const GemmMatch &P, const Matrix &M) {
+  int64_t Common = 0;
+  for (const BatchDim &Dim : M.Batches)
+    Common = std::gcd(Common, P.Facts.divisor(Dim.Stride));
+  return Common;
 }
 
 bool GemmMatch::isTf32() const {
@@ -329,7 +410,7 @@ std::optional<GemmMatch> GemmMatch::read(FusedKernel &Form) {
 }
 
 std::optional<GemmMatch> GemmMatch::readWithRotateHalf(FusedKernel &Form) {
-  std::optional<GemmMatch> P = readD(Form);
+  std::optional<GemmMatch> P = readD(Form, Groups::Split);
   if (!P)
     return std::nullopt;
   const Contraction &C = P->C;
@@ -404,8 +485,13 @@ std::optional<GemmMatch> GemmMatch::readTiled(FusedKernel &Form) {
 
 /// Whether two matrices lie in memory alike.
 static bool haveOneLayout(const Matrix &A, const Matrix &C) {
+  auto Alike = [](const BatchDim &One, const BatchDim &Other) {
+    return One.Stride == Other.Stride && One.Size == Other.Size &&
+           One.Places == Other.Places;
+  };
   return A.Element == C.Element && A.RowStride == C.RowStride &&
-         A.ColumnStride == C.ColumnStride && A.BatchStride == C.BatchStride;
+         A.ColumnStride == C.ColumnStride &&
+         llvm::equal(A.Batches, C.Batches, Alike);
 }
 
 std::optional<GemmMatch> GemmMatch::readPair(Forms &Own) {

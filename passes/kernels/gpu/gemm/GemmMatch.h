@@ -32,12 +32,22 @@ inline constexpr const char *NoGemm = "it is no GEMM of matrices in memory";
 inline constexpr const char *TooFewForMma =
     "the result has fewer than 8 rows or columns";
 
+/// What some of the batch's loops step through in a matrix.
+struct BatchDim {
+  shape::Expr Stride, Size;
+  /// Those loops, by their places in the batch; none: all of it.
+  llvm::SmallVector<unsigned> Places;
+};
+
 /// A matrix in memory, or one for each batch index. Strides in elements.
 struct Matrix {
   mlir::Value Memref;
   unsigned Argument = 0; ///< the function's, the base pointer
   mlir::Type Element;    ///< as stored
-  shape::Expr RowStride, ColumnStride, BatchStride;
+  shape::Expr RowStride, ColumnStride;
+  /// Where the matrix of a batch index is: dimensions in which it moves, from
+  /// the outermost on. A matrix that serves a whole batch has none.
+  llvm::SmallVector<BatchDim> Batches;
 
   /// What loads give: integers without a sign.
   mlir::Type storedElement() const {
@@ -55,7 +65,9 @@ bool placeMatrix(Matrix &M, mlir::Value Memref);
 /// which lie there as integers without a sign, have their own type.
 bool placeOperand(Matrix &M, mlir::Value Tensor, mlir::AffineMap &Map);
 
-/// D = A·B, then what the kernel does with each element of it.
+/// D = A·B, then what the kernel does with each element of it. Each matrix may
+/// have a batch of its own, so that others serve it again: loops of rows or
+/// columns that have no single stride with the others are part of the batch.
 struct GemmMatch {
   Contraction C;
   shape::Facts Facts;
@@ -128,11 +140,17 @@ struct GemmMatch {
   std::string multipliedTypes() const;
 
 private:
+  /// What stands in columns beside rows, and in the batch.
+  enum class Groups { Plain, Swapped, Split };
   static std::optional<GemmMatch> readD(FusedKernel &Form,
-                                        bool HasGroups = false);
+                                        Groups How = Groups::Plain);
   static std::optional<GemmMatch> readWithRotateHalf(FusedKernel &Form);
   static std::optional<GemmMatch> readPair(Forms &Own);
 };
+
+/// What the distances between matrices of a batch are multiples of; 0: there is
+/// one matrix.
+int64_t divisorOfBatches(const GemmMatch &P, const Matrix &M);
 
 } // namespace kpc::kernels
 

@@ -49,7 +49,7 @@ int64_t pieceOf(const GemmMatch &P, const Matrix &M, const Expr &Stride) {
   int64_t ElementBytes = M.Element.getIntOrFloatBitWidth() / 8;
   int64_t Elements = 16 / ElementBytes;
   while (Elements > 1 && (P.Facts.divisor(Stride) % Elements ||
-                          P.Facts.divisor(M.BatchStride) % Elements))
+                          divisorOfBatches(P, M) % Elements))
     Elements /= 2;
   // What cp.async has no pieces for goes one by one.
   constexpr int64_t LeastCopy = 4;
@@ -85,8 +85,7 @@ private:
         flatView(W, Form.Func.getArgument(M.Argument), M.storedElement());
     From.PieceBytes = pieceOf(P, M, Stride);
     Of.Stride = valueOf(W, Form, Stride);
-    Of.Base =
-        Batch ? W.mul(Batch, valueOf(W, Form, M.BatchStride)) : W.index(0);
+    Of.Base = batchOffset(W, Form, P, M, Batch);
     Of.Extent = Extent;
   }
 

@@ -19,6 +19,9 @@ using shape::Expr;
 
 namespace {
 
+/// Dimensions of a tensor map besides rows and columns.
+constexpr size_t MostBatchDims = 3;
+
 /// Copies of `M` can be made: it is contiguous along the columns, or, with
 /// `RowsToo`, along either.
 bool isReadable(const GemmMatch &P, const Matrix &M, bool RowsToo) {
@@ -29,7 +32,9 @@ bool isReadable(const GemmMatch &P, const Matrix &M, bool RowsToo) {
   };
   bool ByRow = M.ColumnStride == Expr(1) && Whole(M.RowStride);
   bool ByColumn = M.RowStride == Expr(1) && Whole(M.ColumnStride);
-  return (ByRow || (RowsToo && ByColumn)) && Whole(M.BatchStride);
+  return (ByRow || (RowsToo && ByColumn)) &&
+         llvm::all_of(M.Batches,
+                      [&](const BatchDim &Dim) { return Whole(Dim.Stride); });
 }
 
 /// Lines of the second cache that each line of a copy touches: rows that do
@@ -76,6 +81,12 @@ std::optional<schedule::Refusal> refusalByTma(GemmMatch &P) {
     return unreadable("B");
   if (!isReadable(P, P.D, false))
     return unreadable("the result");
+  if (llvm::any_of(std::array{&P.A, &P.B, &P.D}, [](const Matrix *M) {
+        return M->Batches.size() > MostBatchDims;
+      }))
+    return Refuse(RefusalKind::Layout,
+                  "a batch has more than three strides, and copies by TMA have "
+                  "five dimensions");
   return std::nullopt;
 }
 

@@ -54,9 +54,9 @@ private:
   void addOperandViews() override;
   mlir::Value countK() override { return this->W.size(this->P.C.K.Sizes); }
   mlir::Value produceTile(const TileCoord &Where, mlir::Value Cursor) override;
-  void loadTile(mlir::BlockArgument View, const TileCoord &Where,
-                mlir::Value Row, mlir::Value Column, mlir::Value Tile,
-                mlir::Value Stage, int64_t Blocks);
+  void loadTile(mlir::BlockArgument View, const Matrix &M,
+                const TileCoord &Where, mlir::Value Row, mlir::Value Column,
+                mlir::Value Tile, mlir::Value Stage, int64_t Blocks);
   void loadB(const TileCoord &Where, mlir::Value K, mlir::Value Tile,
              mlir::Value Stage);
   /// The columns of a stage's B that one product reads: all, or half of them.
@@ -80,12 +80,12 @@ template <typename Engine> void GemmOperands<Engine>::declareTiles() {
 
 template <typename Engine> void GemmOperands<Engine>::addOperandViews() {
   auto &P = this->P;
-  auto LinesA =
-      this->viewOfLines(this->TileA, this->TileA.getRows() / multicastOfA());
+  auto LinesA = this->viewOfLines(P.A, this->TileA,
+                                  this->TileA.getRows() / multicastOfA());
   ViewA = this->ATransposed ? this->addMatrixView(P.A, LinesA, true, P.K, P.M)
                             : this->addMatrixView(P.A, LinesA, false, P.M, P.K);
   tile::SharedType OneB = tileOfOneB();
-  auto LinesB = this->viewOfLines(OneB, OneB.getRows() / multicastOfB());
+  auto LinesB = this->viewOfLines(P.B, OneB, OneB.getRows() / multicastOfB());
   auto View = [&](const Matrix &M) {
     return this->BTransposed ? this->addMatrixView(M, LinesB, true, P.N, P.K)
                              : this->addMatrixView(M, LinesB, false, P.K, P.N);
@@ -109,13 +109,13 @@ tile::SharedType GemmOperands<Engine>::tileOfOneB() const {
 
 /// Copies this block's rows of a tile into it, in all blocks that need it.
 template <typename Engine>
-void GemmOperands<Engine>::loadTile(mlir::BlockArgument View,
+void GemmOperands<Engine>::loadTile(mlir::BlockArgument View, const Matrix &M,
                                     const TileCoord &Where, mlir::Value Row,
                                     mlir::Value Column, mlir::Value Tile,
                                     mlir::Value Stage, int64_t Blocks) {
   auto &W = this->W;
   if (Blocks == 1) {
-    tile::TmaLoadOp::create(W.B, W.Loc, View, this->at(Where, Row, Column),
+    tile::TmaLoadOp::create(W.B, W.Loc, View, this->at(M, Where, Row, Column),
                             Tile, this->Pipe, Stage);
     return;
   }
@@ -124,8 +124,8 @@ void GemmOperands<Engine>::loadTile(mlir::BlockArgument View,
   mlir::Value First = W.mul(this->Rank, W.index(Rows));
   mlir::Value Part = this->rowsOf(Tile, First, Rows);
   tile::TmaMulticastOp::create(W.B, W.Loc, View,
-                               this->at(Where, W.add(Row, First), Column), Part,
-                               this->Pipe, Stage, Blocks);
+                               this->at(M, Where, W.add(Row, First), Column),
+                               Part, this->Pipe, Stage, Blocks);
 }
 
 /// What the stage holds of B; of two products the columns of the second behind
@@ -138,7 +138,8 @@ void GemmOperands<Engine>::loadB(const TileCoord &Where, mlir::Value K,
   mlir::Value Row = this->BTransposed ? Column : K,
               Other = this->BTransposed ? K : Column;
   if (!this->P.Second)
-    return loadTile(ViewB, Where, Row, Other, Tile, Stage, multicastOfB());
+    return loadTile(ViewB, this->P.B, Where, Row, Other, Tile, Stage,
+                    multicastOfB());
   tile::SharedType Half = tileOfOneB();
   for (mlir::BlockArgument View : {ViewB, ViewOfSecondB}) {
     mlir::Value First = W.index(View == ViewB ? 0 : this->resultColumns());
@@ -148,7 +149,8 @@ void GemmOperands<Engine>::loadB(const TileCoord &Where, mlir::Value K,
                   tile::SubviewRowsOp::create(W.B, W.Loc, Half, Tile, First))
             : mlir::Value(tile::SubviewColumnsOp::create(W.B, W.Loc, Half, Tile,
                                                          First));
-    loadTile(View, Where, Row, Other, Part, Stage, multicastOfB());
+    // A second B lies as the first.
+    loadTile(View, this->P.B, Where, Row, Other, Part, Stage, multicastOfB());
   }
 }
 
@@ -166,11 +168,11 @@ mlir::Value GemmOperands<Engine>::produceTile(const TileCoord &Where,
                       W.B, W.Loc, mlir::TypeRange{this->TileA, this->TileB},
                       this->Pipe, Stage);
                   if (this->ATransposed)
-                    loadTile(ViewA, Where, K, Where.Row, Parts.getResult(0),
-                             Stage, multicastOfA());
+                    loadTile(ViewA, this->P.A, Where, K, Where.Row,
+                             Parts.getResult(0), Stage, multicastOfA());
                   else
-                    loadTile(ViewA, Where, Where.Row, K, Parts.getResult(0),
-                             Stage, multicastOfA());
+                    loadTile(ViewA, this->P.A, Where, Where.Row, K,
+                             Parts.getResult(0), Stage, multicastOfA());
                   loadB(Where, K, Parts.getResult(1), Stage);
                   tile::CommitOp::create(W.B, W.Loc, this->Pipe, Stage);
                   return {tile::NextOp::create(W.B, W.Loc, In[0].getType(),

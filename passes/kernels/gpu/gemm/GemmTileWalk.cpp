@@ -43,6 +43,36 @@ TileIndex tileInOrder(GpuWriter &W, Value Tile, Value RowTiles,
   return {Row, Div(InGroup, Rows)};
 }
 
+SmallVector<Value> batchIndices(GpuWriter &W, const GemmMatch &P,
+                                const Matrix &M, Value Batch) {
+  SmallVector<Value> Each, Indices;
+  const LoopGroup &Loops = P.C.Batch;
+  for (const BatchDim &Dim : M.Batches) {
+    if (Dim.Places.empty()) {
+      Indices.push_back(Batch);
+      continue;
+    }
+    if (Each.empty())
+      Each = W.split(Batch, Loops.Sizes, Reduction::boundOf(Loops.Sizes));
+    Value Index = Each[Dim.Places.front()];
+    for (unsigned Place : ArrayRef(Dim.Places).drop_front())
+      Index = W.add(W.mul(Index, W.size(Loops.Sizes[Place])), Each[Place]);
+    Indices.push_back(Index);
+  }
+  return Indices;
+}
+
+Value batchOffset(GpuWriter &W, FusedKernel &Form, const GemmMatch &P,
+                  const Matrix &M, Value Batch) {
+  Value Offset = W.index(0);
+  if (!Batch)
+    return Offset;
+  for (auto [Dim, Index] :
+       llvm::zip_equal(M.Batches, batchIndices(W, P, M, Batch)))
+    Offset = W.add(Offset, W.mul(Index, valueOf(W, Form, Dim.Stride)));
+  return Offset;
+}
+
 SmallVector<Value> indicesOf(GpuWriter &W, const GemmMatch &P, Value Batch,
                              Value Row, Value Column) {
   const Contraction &C = P.C;

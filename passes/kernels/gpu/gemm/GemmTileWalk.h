@@ -50,6 +50,13 @@ mlir::Value elementOfAccumulator(GpuWriter &W, const GemmMatch &P,
                                  mlir::ValueRange At, mlir::Value Sum,
                                  mlir::Value Paired);
 
+/// Where the matrix of `M` that a batch index takes is, in its dimensions.
+llvm::SmallVector<mlir::Value> batchIndices(GpuWriter &W, const GemmMatch &P,
+                                            const Matrix &M, mlir::Value Batch);
+/// The same in elements from the first one; 0 where `Batch` is null.
+mlir::Value batchOffset(GpuWriter &W, FusedKernel &Form, const GemmMatch &P,
+                        const Matrix &M, mlir::Value Batch);
+
 /// The parallel indices of the element at a row and a column of the result,
 /// and a batch index, which may be null: 0.
 llvm::SmallVector<mlir::Value> indicesOf(GpuWriter &W, const GemmMatch &P,

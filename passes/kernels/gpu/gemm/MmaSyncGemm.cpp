@@ -255,7 +255,7 @@ int64_t MmaSyncGemm::resultPiece() const {
   int64_t ElementBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
   int64_t Elements = 16 / ElementBytes;
   while (Elements > 1 && (P.Facts.divisor(P.D.RowStride) % Elements ||
-                          P.Facts.divisor(P.D.BatchStride) % Elements))
+                          divisorOfBatches(P, P.D) % Elements))
     Elements /= 2;
   return Elements * ElementBytes;
 }
@@ -312,8 +312,7 @@ void MmaSyncGemm::storePart(Value Acc, Value StagingTile, int64_t First) {
            Put);
   }
   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
-  Value Base =
-      Batch ? W.mul(Batch, valueOf(W, Form, P.D.BatchStride)) : W.index(0);
+  Value Base = batchOffset(W, Form, P, P.D, Batch);
   Value Stride = valueOf(W, Form, P.D.RowStride);
   auto Scatter = tile::StoreGlobalOp::create(
       W.B, W.Loc, StagingTile,

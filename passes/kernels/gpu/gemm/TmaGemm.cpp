@@ -30,10 +30,10 @@ tile::SharedType TmaGemm::sharedTile(int64_t Rows, int64_t Columns, Type Of) {
                                std::min(Row, LineBytes));
 }
 
-tile::ViewType TmaGemm::viewOfLines(tile::SharedType Tile, int64_t Rows) {
+tile::ViewType TmaGemm::viewOfLines(const Matrix &M, tile::SharedType Tile,
+                                    int64_t Rows) {
   SmallVector<int64_t> Box = {Rows, Tile.getLineElements()};
-  if (P.hasBatch())
-    Box.insert(Box.begin(), 1);
+  Box.insert(Box.begin(), M.Batches.size(), 1);
   return tile::ViewType::get(W.B.getContext(), Tile.getElement(), Box,
                              Tile.getSwizzle());
 }
@@ -72,9 +72,9 @@ BlockArgument TmaGemm::addMatrixView(const Matrix &M, tile::ViewType View,
   SmallVector<Expr> Dims = {Columns, Rows};
   SmallVector<Expr> Strides = {(ByColumn ? M.ColumnStride : M.RowStride) *
                                Bytes};
-  if (P.hasBatch()) {
-    Dims.push_back(P.Batch);
-    Strides.push_back(M.BatchStride * Bytes);
+  for (const BatchDim &Dim : llvm::reverse(M.Batches)) {
+    Dims.push_back(Dim.Size);
+    Strides.push_back(Dim.Stride * Bytes);
   }
   SmallVector<int64_t> Box(View.getBox());
   std::reverse(Box.begin(), Box.end());
@@ -97,7 +97,8 @@ void TmaGemm::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
                             S.partColumns(), P.D.Element);
   auto PipeTy = tile::PipeType::get(W.B.getContext(), S.Stages, {TileA, TileB});
   addOperandViews();
-  ViewD = addMatrixView(P.D, viewOfLines(Staging, StagedRows), false, P.M, P.N);
+  ViewD = addMatrixView(P.D, viewOfLines(P.D, Staging, StagedRows), false, P.M,
+                        P.N);
   Form.Func->setAttr(kernel::KernelDialect::TensorMapsAttrHelper::getNameStr(),
                      W.B.getArrayAttr(TensorMaps));
 
@@ -144,10 +145,12 @@ TmaGemm::TileCoord TmaGemm::placeOf(Value Tile) {
   return Where;
 }
 
-TmaGemm::Values TmaGemm::at(const TileCoord &Where, Value Row, Value Column) {
-  Values All = {Row, Column};
-  if (P.hasBatch())
-    All.insert(All.begin(), Where.Batch);
+TmaGemm::Values TmaGemm::at(const Matrix &M, const TileCoord &Where, Value Row,
+                            Value Column) {
+  Values All;
+  if (!M.Batches.empty())
+    All = batchIndices(W, P, M, Where.Batch);
+  All.append({Row, Column});
   return All;
 }
 
@@ -229,7 +232,8 @@ void TmaGemm::storePart(const TileCoord &Where, Value Group, Value Row,
   tile::FenceProxyOp::create(W.B, W.Loc);
   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
   elect(tile::Scope::Warpgroup, [&] {
-    tile::TmaStoreOp::create(W.B, W.Loc, Staged, ViewD, at(Where, Row, Column));
+    tile::TmaStoreOp::create(W.B, W.Loc, Staged, ViewD,
+                             at(P.D, Where, Row, Column));
     tile::TmaStoreCommitOp::create(W.B, W.Loc);
   });
 }

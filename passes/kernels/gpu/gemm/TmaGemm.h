@@ -50,8 +50,9 @@ protected:
 
   /// A tile whose rows lie in lines of up to 128 bytes.
   tile::SharedType sharedTile(int64_t Rows, int64_t Columns, mlir::Type Of);
-  /// The view whose boxes are lines of `Rows` rows of a tile.
-  tile::ViewType viewOfLines(tile::SharedType Tile, int64_t Rows);
+  /// The view whose boxes are lines of `Rows` rows of a tile of `M`.
+  tile::ViewType viewOfLines(const Matrix &M, tile::SharedType Tile,
+                             int64_t Rows);
   /// A parameter of the kernel that copies go through, and its tensor map:
   /// argument `Buffer`, with a box or, in im2col mode, its walk.
   mlir::BlockArgument addView(tile::ViewType View, unsigned Buffer,
@@ -73,7 +74,9 @@ protected:
                      bool Pair = false);
 
   TileCoord placeOf(mlir::Value Tile);
-  Values at(const TileCoord &Where, mlir::Value Row, mlir::Value Column);
+  /// A place in `M`, as its view counts.
+  Values at(const Matrix &M, const TileCoord &Where, mlir::Value Row,
+            mlir::Value Column);
   /// All tiles of this block, or, of `Turns` who share them, those of the
   /// `Turn`-th.
   Values

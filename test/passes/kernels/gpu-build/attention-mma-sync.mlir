@@ -5,6 +5,18 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s --check-prefix=CHOSEN
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention_mmasync 64x48 warpgroup 64 stages 1 queries shared">, kernel.buffers =/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_80 2>&1 | FileCheck %s --check-prefix=REFUSED
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention_mmasync 64x64 warpgroup 64 stages 1 queries shared">, kernel.buffers =/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=HOPPER
+// RUN: sed 's/scale 0.125/scale 0.125 softcap 30.0/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_80 | FileCheck %s --check-prefix=CAPPED
+
+// A softcap bends each score before anything is added: 1 - 2 / (2^x + 1).
+// CAPPED: tile.mma_sync
+// CAPPED-NEXT: tile.apply
+// CAPPED: arith.mulf
+// CAPPED-NEXT: tile.approximate exp2
+// CAPPED-NEXT: arith.addf
+// CAPPED-NEXT: tile.approximate reciprocal
+// CAPPED-NEXT: math.fma
+// CAPPED-NEXT: tile.yield
+// CAPPED: tile.map
 
 // CHOSEN: gpu.module @attention attributes {kernel.schedule_costs = ["attention_mmasync {{[^"]*}} us = {{[^"]*}}", "attention_mmasync {{[^"]*}}", "attention_mmasync {{[^"]*}}"]
 // CHOSEN: kernel.schedule = #kernel.schedule<"attention_mmasync {{[^"]*}}">

@@ -1,6 +1,17 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention 64x128 stages 2 ahead 16 pairs">, kernel.buffers =/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=FORCED
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention 64x7 stages 2">, kernel.buffers =/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RUN: sed 's/scale 0.125/scale 0.125 softcap 30.0/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=CAPPED
+
+// A softcap bends each score before anything is added: 1 - 2 / (2^x + 1).
+// CAPPED: tile.mma
+// CAPPED: tile.await
+// CAPPED: tile.approximate exp2
+// CAPPED-NEXT: arith.addf
+// CAPPED-NEXT: tile.approximate reciprocal
+// CAPPED-NEXT: math.fma
+// CAPPED-NEXT: tile.yield
+// CAPPED: tile.map
 
 // FORCED: block = [256, 1, 1]
 // FORCED-SAME: kernel.schedule = #kernel.schedule<"attention 64x128 stages 2 ahead 16 pairs">

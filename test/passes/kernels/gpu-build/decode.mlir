@@ -1,6 +1,15 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s --check-prefixes=CHECK,HOPPER
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefixes=CHECK,AMPERE
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"decode 8 rows x 16 keys x 4 warps stages 9 cluster 1">, kernel.buffers =/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_80 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RUN: sed 's/scale 0.125/scale 0.125 softcap 30.0/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_80 | FileCheck %s --check-prefix=CAPPED
+
+// A softcap bends each score before it is masked: 1 - 2 / (2^x + 1).
+// CAPPED: nvvm.mma.sync
+// CAPPED: llvm.nvvm.ex2.approx.ftz.f
+// CAPPED-NEXT: arith.addf
+// CAPPED-NEXT: nvvm.rcp.approx.ftz.f
+// CAPPED-NEXT: math.fma
+// CAPPED: gpu.shuffle xor
 
 // REFUSED: error: the schedule 'decode 8 rows x 16 keys x 4 warps stages 9 cluster 1' is none of this kernel's: legal are 'decode {{[^']*}}', {{.*}} and {{[0-9]+}} more{{$}}
 
