@@ -134,6 +134,10 @@ private:
   static std::optional<GemmMatch> readPair(Forms &Own);
 };
 
+/// Instructions that the kernel has for each element of the result, about: all
+/// that does not reduce.
+double epilogueOperations(const GemmMatch &P);
+
 } // namespace kpc::kernels
 
 #endif // KPC_PASSES_KERNELS_GPU_GEMM_GEMMMATCH_H
