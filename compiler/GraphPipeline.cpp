@@ -117,10 +117,15 @@ static bool hasTensorCores(const target::TargetClass &For) {
   return Can.Wgmma || (Can.CpAsync && (Can.MmaSync & Kinds) == Kinds);
 }
 
-/// Whether GEMM kernels take gates and rotary embeddings as their epilogues,
-/// and convolutions run on tensor cores.
+/// Whether convolutions and GEMMs run on wgmma.
 static bool hasWgmma(const target::TargetClass &For) {
   return For.first().Can.Wgmma;
+}
+
+/// Whether GEMM kernels take gates and rotary embeddings as their epilogues.
+/// Those of tcgen05 do not, and are faster than mma.sync's.
+static bool hasGemmEpilogues(const target::TargetClass &For) {
+  return hasTensorCores(For) && !For.first().Can.Tcgen05;
 }
 
 /// Whether Tensor Cores may round f32 operands to tf32: on GPUs, unless another
@@ -373,7 +378,7 @@ static void addLegalisation(OpPassManager &Passes,
     Passes.addNestedPass<func::FuncOp>(graph::createIm2colPatchEmbed(Patches));
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
-  if (Options.Fuse && isNarrow(Options) && hasWgmma(For))
+  if (Options.Fuse && isNarrow(Options) && hasGemmEpilogues(For))
     Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   addSwitches(Passes, Options, For, Tools);
@@ -446,9 +451,16 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
-  if (Options.Fuse && hasWgmma(For)) {
-    Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp());
-    Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
+  if (Options.Fuse && hasGemmEpilogues(For)) {
+    graph::FuseGatedMlpOptions Gates;
+    graph::FuseRopeIntoGemmOptions Rope;
+    // By wgmma, one kernel was as fast or faster wherever it was measured.
+    if (!hasWgmma(For))
+      for (const target::Target *T : For.Targets)
+        Gates.Targets.emplace_back(T->Name);
+    Rope.Targets = Gates.Targets;
+    Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp(Gates));
+    Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm(Rope));
   }
   // Of f32: wgmma multiplies what is rounded, mma.sync the rest.
   bool Rounds = roundsToTf32(Options, For),

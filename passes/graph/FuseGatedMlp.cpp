@@ -18,15 +18,18 @@
 ///
 /// The gate is neither written nor read, and both products read the left side
 /// once. Behind set-precision, so that types are what the builder will see:
-/// only the one for wgmma keeps two sums, and to all others such a region would
-/// be a loop for each element. So it is for artifacts of such targets alone.
+/// those for wgmma, mma.sync and few rows keep two sums, and to all others such
+/// a region would be a loop for each element. So it is for such targets alone.
+/// By mma.sync it is done where costs say that it gains.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/FusionCosts.h"
 #include "passes/graph/GemmRegion.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/TargetNames.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -41,7 +44,8 @@ namespace {
 
 class Pairer {
 public:
-  explicit Pairer(func::FuncOp Main) : Main(Main) {}
+  Pairer(func::FuncOp Main, FusionCosts Costs)
+      : Main(Main), Costs(std::move(Costs)) {}
 
   void run() {
     for (RegionOp Region :
@@ -57,13 +61,13 @@ public:
           User ? GemmRegion::read(User) : std::nullopt;
       if (!Up || !meet(*Gate, *Up, Use.getOperandNumber()))
         continue;
-      StringRef Why = refusal(*Gate, *Up);
+      std::string Why = refusal(*Gate, *Up);
       if (Why.empty())
         merge(*Gate, *Up, Use.getOperandNumber());
       else
         remark::missed(User.getLoc(),
                        remark::RemarkOpts::name("gate").category("recognition"))
-            << "The two GEMMs of a gated MLP are not fused: " + Why.str() + ".";
+            << "The two GEMMs of a gated MLP are not fused: " + Why + ".";
     }
   }
 
@@ -76,18 +80,22 @@ private:
            typeOf(In).getDims() == typeOf(Up.Matmul.getY()).getDims() &&
            isUsedInPlace(In);
   }
-  StringRef refusal(GemmRegion &Gate, GemmRegion &Up) const;
+  std::string refusal(GemmRegion &Gate, GemmRegion &Up) const;
   void merge(GemmRegion &Gate, GemmRegion &Up, unsigned Operand);
 
   func::FuncOp Main;
+  FusionCosts Costs;
   DenseSet<Operation *> Merged; ///< are there no more
 };
 
-StringRef Pairer::refusal(GemmRegion &Gate, GemmRegion &Up) const {
-  StringRef Why = Gate.refusal();
-  if (Why.empty() && typeOf(Gate.B) != typeOf(Up.B))
+std::string Pairer::refusal(GemmRegion &Gate, GemmRegion &Up) const {
+  if (StringRef Why = Gate.refusal(); !Why.empty())
+    return Why.str();
+  if (typeOf(Gate.B) != typeOf(Up.B))
     return "the two weights differ in size or type";
-  return Why;
+  if (auto Slower = Costs.whereGateIsSlower(Gate.size()))
+    return "one kernel is no faster" + Slower->str();
+  return {};
 }
 
 void Pairer::merge(GemmRegion &Gate, GemmRegion &Up, unsigned Operand) {
@@ -136,7 +144,12 @@ struct FuseGatedMlpPass : graph::impl::FuseGatedMlpBase<FuseGatedMlpPass> {
     func::FuncOp Main = getOperation();
     if (!isGraphFunction(Main) || !Main.getBody().hasOneBlock())
       return;
-    Pairer(Main).run();
+    auto All = targetsNamed(Targets, Main);
+    if (failed(All))
+      return signalPassFailure();
+    Pairer(Main,
+           FusionCosts(*All, symbolFacts(Main->getParentOfType<ModuleOp>())))
+        .run();
   }
 };
 

@@ -25,8 +25,8 @@
 /// dimension, so that operands lie as they did; angles that are given by
 /// position are picked by a row's remainder.
 ///
-/// Behind set-precision, for artifacts whose targets all have wgmma, as
-/// fuse-gated-mlp is.
+/// Behind set-precision, for targets with wgmma or mma.sync, as fuse-gated-mlp
+/// is.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +35,7 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RopeGemm.h"
+#include "passes/graph/TargetNames.h"
 #include "passes/schedule/GemmSchedule.h"
 #include "passes/schedule/HopperCosts.h"
 
@@ -50,7 +51,7 @@ namespace kpc::graph {
 
 namespace {
 
-/// Columns of the widest tiles of a product: a head is in one tile.
+/// Columns of wgmma's widest tiles: a head is in one tile.
 constexpr int64_t WidestTiles[] = {schedule::hopper::MaxN,
                                    schedule::hopper::MaxNOfThree};
 /// Columns of a thread's own places in a tile's sums: halves are whole ones.
@@ -184,7 +185,8 @@ void joinInputs(RegionOp Region) {
 
 class RopeFuser {
 public:
-  explicit RopeFuser(func::FuncOp Main) : Body(Main.getBody().front()) {}
+  RopeFuser(func::FuncOp Main, FusionCosts Costs)
+      : Body(Main.getBody().front()), Costs(std::move(Costs)) {}
 
   void run() {
     for (RegionOp Region : llvm::to_vector(Body.getOps<RegionOp>()))
@@ -196,11 +198,13 @@ public:
 
 private:
   void fuse(RopeRegion &Rope);
-  StringRef refusal(GemmRegion &Gemm, RopeRegion &Rope, ReshapeOp View,
-                    const RopeSizes &Sizes) const;
+  std::string refusal(GemmRegion &Gemm, RopeRegion &Rope, ReshapeOp View,
+                      const RopeSizes &Sizes) const;
+  bool holdsHeads(GemmRegion &Gemm, int64_t Half) const;
   void replace(GemmRegion &Gemm, RopeRegion &Rope, const RopeSizes &Sizes);
 
   Block &Body;
+  FusionCosts Costs;
   bool Changed = false;
 };
 
@@ -216,9 +220,8 @@ void RopeFuser::fuse(RopeRegion &Rope) {
     return;
   Location Loc = Rope.Region.getLoc();
   auto Options = remark::RemarkOpts::name("rotary").category("recognition");
-  StringRef Operands = Gemm->refusal(),
-            Why = refusal(*Gemm, Rope, View, *Sizes);
-  if (Operands.empty() && Why.empty()) {
+  std::string Why = refusal(*Gemm, Rope, View, *Sizes);
+  if (Why.empty()) {
     std::string Heads = std::to_string(Rope.Rotated) + " heads of " +
                         std::to_string(2 * Rope.half());
     replace(*Gemm, Rope, *Sizes);
@@ -227,31 +230,41 @@ void RopeFuser::fuse(RopeRegion &Rope) {
     return;
   }
   remark::missed(Loc, Options)
-      << "RoPE is not fused into its GEMM: " +
-             (Operands.empty() ? Why.str() : Operands.str()) + ".";
+      << "RoPE is not fused into its GEMM: " + Why + ".";
 }
 
-StringRef RopeFuser::refusal(GemmRegion &Gemm, RopeRegion &Rope, ReshapeOp View,
-                             const RopeSizes &Sizes) const {
+/// Whether tiles of the GEMM have whole heads.
+bool RopeFuser::holdsHeads(GemmRegion &Gemm, int64_t Half) const {
+  if (Costs.isAsked())
+    return Costs.holdHeads(Gemm.size(), Half);
+  return llvm::any_of(WidestTiles,
+                      [&](int64_t Tile) { return Tile % (2 * Half) == 0; });
+}
+
+std::string RopeFuser::refusal(GemmRegion &Gemm, RopeRegion &Rope,
+                               ReshapeOp View, const RopeSizes &Sizes) const {
+  if (StringRef Operands = Gemm.refusal(); !Operands.empty())
+    return Operands.str();
   int64_t Half = Rope.half();
   if (Half < 1 || Half % ThreadColumns)
     return "half a head is not a multiple of 8 elements";
   if (Half > schedule::MaxRotateHalf)
     return "its heads have more than 128 elements";
-  if (llvm::none_of(WidestTiles,
-                    [&](int64_t Tile) { return Tile % (2 * Half) == 0; }))
+  if (!holdsHeads(Gemm, Half))
     return "no tile of the GEMM holds whole heads";
   if (typeOf(Gemm.Region.getOutputs()[0]).getElementType() !=
       typeOf(Rope.Region.getOutputs()[0]).getElementType())
     return "its result has another type than the GEMM's";
   if (StringRef Why = refusalOfRope(Gemm, Rope, Sizes); !Why.empty())
-    return Why;
+    return Why.str();
   if (StringRef Why = refusalOfUses(Gemm, Rope, View, Sizes); !Why.empty())
-    return Why;
+    return Why.str();
   SmallVector<Value> Others(Rope.Region.getInputs());
   Others.erase(Others.begin() + Rope.X.getArgNumber());
   if (isMadeOf(Others, Gemm.Region))
     return "its angles depend on the GEMM's result";
+  if (auto Slower = Costs.whereRopeIsSlower(Gemm.size(), Half))
+    return "one kernel is no faster" + Slower->str();
   return {};
 }
 
@@ -301,7 +314,12 @@ struct FuseRopeIntoGemmPass
     func::FuncOp Main = getOperation();
     if (!isGraphFunction(Main) || !Main.getBody().hasOneBlock())
       return;
-    RopeFuser(Main).run();
+    auto All = targetsNamed(Targets, Main);
+    if (failed(All))
+      return signalPassFailure();
+    RopeFuser(Main,
+              FusionCosts(*All, symbolFacts(Main->getParentOfType<ModuleOp>())))
+        .run();
   }
 };
 

@@ -79,6 +79,11 @@ StringRef GemmRegion::refusal() const {
   return {};
 }
 
+FusedGemmSize GemmRegion::size() const {
+  return {typeOf(A).getDims()[0], *typeOf(B).getStaticDim(1),
+          *typeOf(B).getStaticDim(0)};
+}
+
 RegionMerger::RegionMerger(OpBuilder &B, Location Loc, StringRef Name,
                            TypeRange Results)
     : Region(RegionOp::create(B, Loc, Results, Name, ValueRange())),

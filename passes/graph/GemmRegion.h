@@ -8,7 +8,7 @@
 ///
 /// \file
 /// What passes share that put more than one region's work into the kernel of a
-/// product on wgmma.
+/// GEMM on tensor cores.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_GRAPH_GEMMREGION_H
@@ -16,6 +16,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/graph/FusionCosts.h"
 
 #include <optional>
 
@@ -39,6 +40,8 @@ struct GemmRegion {
   /// Why its operands do not fit the builders, and what to change. Empty: they
   /// fit.
   llvm::StringRef refusal() const;
+  /// The GEMM's sizes, of operands that are not refused.
+  FusedGemmSize size() const;
 };
 
 /// Whether all that is made of `V` has its sizes and is made of its elements at

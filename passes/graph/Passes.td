@@ -384,10 +384,15 @@ def FuseGatedMlp : Pass<"fuse-gated-mlp", "::mlir::func::FuncOp"> {
   let description = [{
     Two regions of one GEMM each, with the same A, of which the second takes the
     first's result element by element: `silu(x*w) * (x*v)`. One region with both
-    writes the result alone. For targets with wgmma, whose builders keep both
-    accumulators, the GEMV's too; operands of 16 bits. What is refused is a
-    remark of category `recognition`.
+    writes the result alone. For targets with wgmma, or with mma.sync and without
+    tcgen05, whose builders keep both accumulators, the GEMV's too; operands of
+    16 bits. Where `targets` names some, all without wgmma, it is done where the
+    cost models of all of them say that it gains. What is refused is a remark of
+    category `recognition`.
   }];
+  let options = [
+    ListOption<"Targets", "targets", "std::string", "Targets without wgmma as --arch names them; none: the target has it">
+  ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
@@ -397,12 +402,17 @@ def FuseRopeIntoGemm : Pass<"fuse-rope-into-gemm", "::mlir::func::FuncOp"> {
     A region of a GEMM whose columns are heads, and one that applies RoPE to all
     or some of these heads and is elementwise otherwise (`recognise-rope`), become
     one. Heads without RoPE are kept by a select. Kernels that read heads before
-    or after RoPE read them in the one result. For targets with wgmma, where both
-    halves of a head are in one thread's registers (in shared memory for a GEMV).
-    Operands have 16 bits, heads up to 128 elements, and whole heads fit a tile.
-    Each fusion, and each refusal with its reason, is a remark of category
+    or after RoPE read them in the one result. For targets with wgmma, or with
+    mma.sync and without tcgen05, where both halves of a head are in one thread's
+    registers (in shared memory for a GEMV). Operands have 16 bits, heads up to
+    128 elements, and whole heads fit a tile. Where `targets` names some, all
+    without wgmma, it is done where the cost models of all of them say that it
+    gains. Each fusion, and each refusal with its reason, is a remark of category
     `recognition`.
   }];
+  let options = [
+    ListOption<"Targets", "targets", "std::string", "Targets without wgmma as --arch names them; none: the target has it">
+  ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 

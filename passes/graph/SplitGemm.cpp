@@ -22,11 +22,13 @@
 #include "passes/schedule/BlackwellSchedule.h"
 #include "passes/schedule/GemmSchedule.h"
 #include "passes/schedule/GemvSchedule.h"
+#include "passes/schedule/MemoryRate.h"
 #include "passes/schedule/MmaSyncSchedule.h"
 
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
+using kpc::schedule::bytesOfMicrosecond;
 using kpc::shape::Expr;
 
 namespace {
@@ -42,8 +44,6 @@ constexpr int64_t Alignment = 32;
 constexpr double LeastGain = 1.5;
 /// Of the second kernel: its launch and its start.
 constexpr double SecondKernel = 4;
-/// Where a target has no figure of its own.
-constexpr double AnyGBps = 2000;
 /// Of the parts' results for the greatest sizes that may come.
 constexpr int64_t MostBytes = int64_t(256) << 20;
 
@@ -54,11 +54,6 @@ struct Shape {
   bool IsExact = false;  ///< of f32 that is not rounded
   bool KIsInner = false; ///< both factors are contiguous along K
 };
-
-double bytesOfMicrosecond(const target::Target &T) {
-  constexpr double CopyShare = 0.86;
-  return (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
-}
 
 /// Few rows of 16 bits have a family that is asked before others, without
 /// batches.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 using namespace kpc;
 using namespace kpc::schedule;
@@ -68,6 +69,11 @@ constexpr int64_t LeastRow = 32;
 /// Beside a residual: with more, such kernels spill on sm_120a. Beside both
 /// parts of split factors they spill on every chip (ptxas 13.0).
 constexpr int64_t MaxAccumulatorsBesideMore = 64;
+/// Beside the angles of heads: with 128 sums, heads of 64 and less spill 4 to
+/// 68 bytes a thread, those of 128 in tiles of 256 columns or with lines of 128
+/// bytes 4 to 60 (ptxas 13.0).
+constexpr int64_t MaxAccumulatorsOfHeads = 64, MaxColumnsOfWideHeads = 128,
+                  MaxLineOfWideHeads = 64, WideHalf = 64;
 /// Beside split factors and the places of pixels; where a copy is shorter than
 /// 16 bytes, each thread has several times as many places.
 constexpr int64_t MaxSplitOfPixels = 32, MaxSplitOfPieces = 16, WholePiece = 16;
@@ -138,17 +144,27 @@ MmaSyncCost costOf(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
                       BarrierTime);
   Cost.Load = Steps * double(S.stageBytes(Shape.ElementBytes)) / CacheBytes;
   double Bytes = double(S.TileK * Shape.ElementBytes);
-  auto SlotsOf = [&](int64_t Extent, int64_t Piece, int64_t More) {
-    return Bytes * double(Extent) / double(Piece) *
-           ((Piece <= ElementPiece ? SlotsPerElement : SlotsPerPiece) +
-            double(More));
+  auto SlotsOf = [&](double Pieces, int64_t Piece, int64_t More) {
+    return Pieces * ((Piece <= ElementPiece ? SlotsPerElement : SlotsPerPiece) +
+                     double(More));
   };
+  // Of several GEMMs each warpgroup's share has a copy of its own, which may
+  // have fewer pieces than there are threads.
+  double Copies = double(
+             Shape.Products == 1 ? 1 : Shape.Products * S.TileN / S.WarpgroupN),
+         PiecesOfA = Bytes * double(S.TileM) / double(Shape.PieceOfA),
+         PiecesOfB = Bytes * double(S.TileN) / double(Shape.PieceOfB);
+  if (Copies > 1)
+    PiecesOfB = Copies * Ceil(PiecesOfB / Copies, double(S.threads())) *
+                double(S.threads());
   Cost.Copy = Steps *
-              (SlotsOf(S.TileM, Shape.PieceOfA, Shape.MoreSlotsOfA) +
-               SlotsOf(S.TileN, Shape.PieceOfB, 0)) /
+              (SlotsOf(PiecesOfA, Shape.PieceOfA, Shape.MoreSlotsOfA) +
+               SlotsOf(PiecesOfB, Shape.PieceOfB, 0)) /
               IssueSlots;
+  double Results = double(S.TileM * S.TileN) / double(Shape.Products);
   Cost.Ends = FillTime + EndTime +
-              double(S.TileM * S.TileN * Shape.ResultBytes) / CacheBytes;
+              Results * double(Shape.ResultBytes) / CacheBytes +
+              Results * Shape.EpilogueOperations / IssueSlots;
   Cost.Launch = LaunchTime;
   Cost.Total = Cost.Tiles * (std::max(Cost.Mma, Cost.Load) + Cost.Copy) +
                Cost.Turns * Cost.Ends + Cost.Launch;
@@ -175,10 +191,22 @@ bool findsPixels(const MmaSyncShape &Shape) {
 }
 
 int64_t mostAccumulators(const MmaSyncShape &Shape) {
+  if (Shape.RotateHalf && Shape.RotateHalf < WideHalf)
+    return MaxAccumulatorsOfHeads;
   if (findsPixels(Shape))
     return hasManyPlaces(Shape) ? MaxSplitOfPieces : MaxSplitOfPixels;
   return Shape.HasResidual || Shape.Split ? MaxAccumulatorsBesideMore
                                           : MaxAccumulators;
+}
+
+/// A warpgroup has whole heads, so that both halves are one thread's.
+bool keepsPairs(const MmaSyncSchedule &S, const MmaSyncShape &Shape) {
+  if (!Shape.RotateHalf)
+    return true;
+  bool Fits = S.accumulators() <= MaxAccumulatorsOfHeads ||
+              (S.TileN <= MaxColumnsOfWideHeads &&
+               S.TileK * Shape.ElementBytes <= MaxLineOfWideHeads);
+  return Fits && S.WarpgroupN % (2 * Shape.RotateHalf) == 0;
 }
 
 bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
@@ -192,8 +220,8 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
                    : Shape.ElementBytes == 1 ? uint32_t(target::MmaInt8)
                    : Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
                                              : uint32_t(target::MmaTf32);
-  // A warpgroup's columns are rows of shared memory, as a factor and as
-  // results.
+  // A warpgroup's columns of each GEMM are rows of shared memory, as a factor
+  // and as results.
   auto IsWide = [&](int64_t Columns) {
     return Columns * std::min(Shape.ElementBytes, Shape.ResultBytes) >=
            LeastRow;
@@ -208,7 +236,8 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   return T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds && HasWords &&
          Steps(S.WarpgroupM, 64, 128) && Steps(S.WarpgroupN, 16, 256) &&
          Steps(S.TileM, S.WarpgroupM, 256) &&
-         Steps(S.TileN, S.WarpgroupN, 256) && IsWide(S.WarpgroupN) &&
+         Steps(S.TileN, S.WarpgroupN, 256) &&
+         IsWide(S.WarpgroupN / Shape.Products) && keepsPairs(S, Shape) &&
          (IsLine(64) || (IsLine(128) && !hasManyPlaces(Shape))) &&
          S.accumulators() <= mostAccumulators(Shape) &&
          !(S.WarpgroupM > LeastWarpgroupM && findsPixels(Shape)) &&
@@ -231,6 +260,11 @@ constexpr Cut Cuts[] = {
     {128, 128, 128, 128}, {128, 64, 128, 64},   {64, 128, 64, 64},
     {64, 64, 64, 64},     {64, 64, 64, 32},     {128, 32, 128, 32},
     {64, 32, 64, 32},     {128, 16, 128, 16},   {64, 16, 64, 16}};
+/// Those whose warpgroups have whole heads of 128.
+constexpr Cut CutsOfWideHeads[] = {{256, 128, 128, 128},
+                                   {128, 128, 128, 128},
+                                   {128, 128, 64, 128},
+                                   {64, 128, 64, 128}};
 
 } // namespace
 
@@ -261,7 +295,9 @@ std::vector<MmaSyncCost>
 schedule::rankMmaSyncSchedules(const MmaSyncShape &Shape,
                                const target::Target &T) {
   std::vector<MmaSyncCost> Ranked;
-  for (const Cut &C : Cuts)
+  bool HasWideHeads = Shape.RotateHalf == WideHalf;
+  for (const Cut &C : HasWideHeads ? std::span<const Cut>(CutsOfWideHeads)
+                                   : std::span<const Cut>(Cuts))
     for (int64_t Line : {64, 128}) {
       MmaSyncSchedule S;
       S.TileM = C.M;

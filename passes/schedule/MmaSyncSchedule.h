@@ -43,6 +43,15 @@ struct MmaSyncShape {
   /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
   bool Split = false;
   bool IsFp8 = false; ///< of one byte: FP8, not integers
+  /// GEMMs of one A whose results meet element by element: a gated MLP has two.
+  /// `N` and `TileN` are those of all together; each warpgroup has equal
+  /// shares.
+  int64_t Products = 1;
+  /// RoPE: element j also reads column j ± RotateHalf. 0: no RoPE.
+  int64_t RotateHalf = 0;
+  /// Instructions that the epilogue has for each element of the result; counted
+  /// for gates and RoPE alone.
+  double EpilogueOperations = 0;
   /// Bytes of the operands that share a scale (of a block); 0: none do. Without
   /// `IsFp8` a byte is two codes of FP4.
   int64_t BytesOfScale = 0;

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rotary embeddings at the end of their product, on the emulator.   rotary.py KPC DRIVER FOLDER
+"""Rotary embeddings at the end of their product, on the emulator.   rotary.py KPC DRIVER FOLDER [TARGET]
 
 Queries, keys and values of one input, of which the first two are turned, or queries alone; spelled as exporters do, or
 by ONNX's operator. What turns must be part of a product; `kpc verify` compares the emulated run with the model on the
@@ -61,6 +61,25 @@ CASES = [Layer("together", 64, 4, 2),
          Layer("few_operator", 96, 2, 2, "bf16", operator=True, few=True),
          Layer("always_one", 64, 4, 2, few=True, one=True),
          Layer("few_tiles", 64, 36, schedule="gemv 16x64 warps 8 stages 3 tiles 2", few=True)]
+
+# On mma.sync: a warpgroup's columns are whole heads.
+SYNC = [Layer("together", 64, 4, 2),
+        Layer("each_row", 128, 2, 2, "bf16", bias=True, each_row=True),
+        Layer("short", 16, 6, 2, bias=True),
+        Layer("operator", 64, 2, 2, "bf16", operator=True),
+        Layer("long", 128, 3, precision="bf16"),
+        Layer("part", 32, 9, schedule="mmasync 64x64x64 warpgroup 64x64 stages 3 group_m 1"),
+        Layer("wide", 64, 6, 2, schedule="mmasync 128x128x32 warpgroup 128x64 stages 3 group_m 1"),
+        Layer("wide_heads", 128, 2, 2, schedule="mmasync 128x128x64 warpgroup 64x128 stages 2 group_m 2"),
+        Layer("narrow", 16, 9, precision="bf16", bias=True, schedule="mmasync 64x64x32 warpgroup 64x32 stages 2 group_m 1")]
+
+
+def layers(target):
+    if target == "sm_90a":
+        return CASES
+    # Other chips have other schedules of few rows; for every chip nothing is forced.
+    return [layer for layer in SYNC if not layer.schedule or target != "portable"] + [
+        layer for layer in CASES if layer.few and not layer.schedule and layer.depth != 96]
 
 
 class Graph:
@@ -132,10 +151,11 @@ def model(layer):
 
 
 def main():
-    kpc, driver, folder = sys.argv[1:]
-    run = emulated.Emulated(kpc, driver, "sm_90a", folder)
+    kpc, driver, folder, *rest = sys.argv[1:]
+    target = rest[0] if rest else "sm_90a"
+    run = emulated.Emulated(kpc, driver, target, folder)
     failed = 0
-    cases = emulated.sampled(CASES, lambda layer: (layer.few, layer.one, bool(layer.schedule)))
+    cases = emulated.sampled(layers(target), lambda layer: (layer.few, layer.one, bool(layer.schedule)))
     for layer in cases:
         sizes, run_at = {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37}
         if layer.few:
@@ -147,7 +167,7 @@ def main():
                              layer.schedule)
         failed += not run.is_right(case)
         shown = subprocess.run([kpc, "inspect", run.folder / f"{layer.name}.kpc"], check=True, capture_output=True, text=True).stdout
-        builder = " gemv " if layer.few else " gemm "
+        builder = " gemv " if layer.few else " gemm " if target == "sm_90a" else " mmasync "
         if not any(builder in line and "turned" in line.split()[0] for line in emulated.kernels(shown)):
             print(f"{layer.name}: no product turns its heads:\n{shown}")
             failed += 1

@@ -14,7 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "CaseData.h"
-#include "KernelText.h"
+#include "GemmText.h"
 #include "Sample.h"
 
 #include "codegen/nvptx/CompileKernel.h"
@@ -25,68 +25,6 @@ using namespace kpc;
 using namespace kpc::testing;
 
 namespace {
-
-struct Product {
-  const char *Name;
-  const char *Type;
-  int64_t Rows, Columns, Sum;
-  bool Transposed = false; ///< w is stored columns × sum
-  bool Finished = false;   ///< bias and ReLU behind it
-  int64_t Batch = 0;       ///< 0: no such loop
-};
-
-void PrintTo(const Product &P, std::ostream *Out) { *Out << P.Name; }
-
-/// Rows are dynamic, with P.Rows as their optimum.
-KernelText textOf(const Product &P) {
-  std::string N = std::to_string(P.Columns), Depth = std::to_string(P.Sum),
-              T = P.Type;
-  std::vector<std::string> B;
-  std::string Index;
-  if (P.Batch) {
-    B = {std::to_string(P.Batch)};
-    Index = "b,";
-  }
-  auto Dims = [&](const std::string &One, const std::string &Two) {
-    std::vector<std::string> All = B;
-    All.insert(All.end(), {One, Two});
-    return All;
-  };
-  auto Map = [&](const char *To) {
-    return "(" + Index + "m,n,k)->(" + Index + To + ")";
-  };
-  KernelText K(P.Name);
-  K.input("x", T, Dims("m", Depth));
-  K.input("w", T, P.Transposed ? Dims(N, Depth) : Dims(Depth, N));
-  if (P.Finished)
-    K.input("c", T, {N});
-  K.output("y", T, Dims("m", N));
-  K.fact("m", "min = 1, optimum = " + std::to_string(P.Rows));
-  std::string Parallel = P.Batch ? "ppp" : "pp";
-  K.generic("s", {Map("m,k"), Map(P.Transposed ? "n,k" : "k,n"), Map("m,n")},
-            Parallel + "r", {"x", "w"},
-            "%e = arith.extf %x : " + T + " to f32\n%f = arith.extf %w : " + T +
-                " to f32\n%p = arith.mulf %e, %f : f32\n"
-                "%r = arith.addf %s, %p : f32",
-            "%r", "0.0", "f32", Dims("m", N));
-  std::string Same = P.Batch ? "(a,b,c)->(a,b,c)" : "(a,b)->(a,b)";
-  if (!P.Finished) {
-    K.generic("y", {Same, Same}, Parallel, {"s"},
-              "%r = arith.truncf %s : f32 to " + T, "%r");
-    return K;
-  }
-  K.generic("y", {Same, P.Batch ? "(a,b,c)->(c)" : "(a,b)->(b)", Same},
-            Parallel, {"s", "c"},
-            "%e = arith.extf %c : " + T +
-                " to f32\n"
-                "%t = arith.addf %s, %e : f32\n"
-                "%z = arith.constant 0.0 : f32\n"
-                "%u = arith.maximumf %t, %z : f32\n"
-                "%r = arith.truncf %u : f32 to " +
-                T,
-            "%r");
-  return K;
-}
 
 /// What tells a family's kernels: how their schedule begins, what their PTX
 /// has, and how many tensor maps they go through.
@@ -162,44 +100,6 @@ INSTANTIATE_TEST_SUITE_P(Gemm, TileKernel, ::testing::ValuesIn(Products),
 // Tensor memory
 //===----------------------------------------------------------------------===//
 
-/// silu(x·w) ∘ (x·v), without the batch: two products of one x.
-KernelText gateOf(const Product &P) {
-  std::string N = std::to_string(P.Columns), Depth = std::to_string(P.Sum),
-              T = P.Type;
-  std::vector<std::string> Right =
-      P.Transposed ? std::vector{N, Depth} : std::vector{Depth, N};
-  KernelText K(P.Name);
-  K.input("x", T, {"m", Depth}).input("w", T, Right).input("v", T, Right);
-  K.output("y", T, {"m", N});
-  K.fact("m", "min = 1, optimum = " + std::to_string(P.Rows));
-  for (const char *Side : {"w", "v"}) {
-    std::string Sum = std::string(Side) + "s";
-    K.generic(Sum,
-              {"(m,n,k)->(m,k)",
-               P.Transposed ? "(m,n,k)->(n,k)" : "(m,n,k)->(k,n)",
-               "(m,n,k)->(m,n)"},
-              "ppr", {"x", Side},
-              "%e = arith.extf %x : " + T + " to f32\n%f = arith.extf %" +
-                  Side + " : " + T +
-                  " to f32\n%p = arith.mulf %e, %f : f32\n"
-                  "%r = arith.addf %" +
-                  Sum + ", %p : f32",
-              "%r", "0.0", "f32", {"m", N});
-  }
-  std::string Same = "(a,b)->(a,b)";
-  K.generic("y", {Same, Same, Same}, "pp", {"ws", "vs"},
-            "%one = arith.constant 1.0 : f32\n"
-            "%n = arith.negf %ws : f32\n"
-            "%e = math.exp %n : f32\n"
-            "%d = arith.addf %one, %e : f32\n"
-            "%q = arith.divf %ws, %d : f32\n"
-            "%p = arith.mulf %q, %vs : f32\n"
-            "%r = arith.truncf %p : f32 to " +
-                T,
-            "%r");
-  return K;
-}
-
 class GateKernel : public ::testing::TestWithParam<Product> {};
 
 TEST_P(GateKernel, IsAssembledWithoutLoss) {
@@ -215,49 +115,6 @@ INSTANTIATE_TEST_SUITE_P(
     [](const ::testing::TestParamInfo<Product> &Info) {
       return std::string(Info.param.Name);
     });
-
-/// Heads that are turned: y = (x·w)·c + exchanged(x·w)·s, with angles of each
-/// row.
-struct RotatedHeads {
-  const char *Name;
-  int64_t Rows, Count, Half, Sum;
-};
-
-void PrintTo(const RotatedHeads &H, std::ostream *Out) { *Out << H.Name; }
-
-KernelText turnedOf(const RotatedHeads &H) {
-  std::string Count = std::to_string(H.Count), Half = std::to_string(H.Half),
-              Depth = std::to_string(H.Sum);
-  std::vector<std::string> All = {"m", Count, "2", Half};
-  KernelText K(H.Name);
-  K.input("x", "f16", {"m", Depth})
-      .input("w", "f16", {Depth, Count, "2", Half});
-  K.input("c", "f32", {"m", "2", Half}).input("s", "f32", {"m", "2", Half});
-  K.output("y", "f16", All);
-  K.fact("m", "min = 1, max = 65536, optimum = " + std::to_string(H.Rows));
-  K.generic("p",
-            {"(m,h,t,p,k)->(m,k)", "(m,h,t,p,k)->(k,h,t,p)",
-             "(m,h,t,p,k)->(m,h,t,p)"},
-            "ppppr", {"x", "w"},
-            "%e = arith.extf %x : f16 to f32\n%f = arith.extf %w : f16 to f32\n"
-            "%o = arith.mulf %e, %f : f32\n%r = arith.addf %p, %o : f32",
-            "%r", "0.0", "f32", All);
-  std::string Same = "(a,b,c,d)->(a,b,c,d)", OfRow = "(a,b,c,d)->(a,c,d)";
-  K.generic("e", {Same}, "pppp", {},
-            "%a = linalg.index 0 : index\n%b = linalg.index 1 : index\n"
-            "%c = linalg.index 2 : index\n%d = linalg.index 3 : index\n"
-            "%one = arith.constant 1 : index\n%minus = arith.constant -1 : "
-            "index\n%back = arith.muli %c, %minus : index\n"
-            "%other = arith.addi %one, %back : index\n"
-            "%r = tensor.extract %p_t[%a, %b, %other, %d] : tensor<?x" +
-                Count + "x2x" + Half + "xf32>",
-            "%r", "", "f32", All);
-  K.generic("y", {Same, Same, OfRow, OfRow, Same}, "pppp", {"p", "e", "c", "s"},
-            "%l = arith.mulf %p, %c : f32\n%t = arith.mulf %e, %s : f32\n"
-            "%a = arith.addf %l, %t : f32\n%r = arith.truncf %a : f32 to f16",
-            "%r");
-  return K;
-}
 
 class TurnedKernel : public ::testing::TestWithParam<RotatedHeads> {};
 
@@ -373,6 +230,97 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(Info.param)) + "_" +
              std::get<1>(Info.param).Name;
     });
+
+const std::vector<const char *> OfSync = {"mma.sync.aligned.m16n8k16",
+                                          "ldmatrix", "cp.async."};
+
+class SyncGateKernel : public SyncKernel {};
+
+TEST_P(SyncGateKernel, IsAssembledWithoutLoss) {
+  auto [Target, P] = GetParam();
+  if (isChipInSample(SyncChips, Target, P.Name))
+    expectNoLoss(gateOf(P).text(), {"mmasync ", OfSync, 0}, Target);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gemm, SyncGateKernel,
+    ::testing::Combine(
+        ::testing::ValuesIn(SyncChips),
+        ::testing::Values(Product{"gate_8192", "f16", 4096, 8192, 2048},
+                          Product{"gate_transposed", "bf16", 512, 11008, 4096,
+                                  true},
+                          Product{"gate_few_rows", "f16", 64, 8192, 2048},
+                          Product{"gate_short", "bf16", 128, 1024, 512})),
+    [](const ::testing::TestParamInfo<SyncKernel::ParamType> &Info) {
+      return std::string(std::get<0>(Info.param)) + "_" +
+             std::get<1>(Info.param).Name;
+    });
+
+/// Of each warpgroup's tile, whichever is ranked first.
+TEST(SyncGate, IsAssembledByForce) {
+  for (const char *Schedule :
+       {"mmasync 128x128x32 warpgroup 128x64 stages 4 group_m 8",
+        "mmasync 128x256x64 warpgroup 128x128 stages 2 group_m 8",
+        "mmasync 256x128x32 warpgroup 128x128 stages 3 group_m 8",
+        "mmasync 128x128x64 warpgroup 128x128 stages 2 group_m 8",
+        "mmasync 64x128x64 warpgroup 64x64 stages 3 group_m 8"})
+    for (const char *Target : SyncChips)
+      if (isChipInSample(SyncChips, Target, Schedule))
+        expectNoLoss(
+            withSchedule(gateOf({"gate", "f16", 4096, 8192, 2048}).text(),
+                         Schedule),
+            {Schedule, OfSync, 0}, Target);
+}
+
+class SyncRopeKernel
+    : public ::testing::TestWithParam<std::tuple<const char *, RotatedHeads>> {
+};
+
+TEST_P(SyncRopeKernel, IsAssembledWithoutLoss) {
+  auto [Target, H] = GetParam();
+  if (isChipInSample(SyncChips, Target, H.Name))
+    expectNoLoss(turnedOf(H).text(), {"mmasync ", OfSync, 0}, Target);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gemm, SyncRopeKernel,
+    ::testing::Combine(
+        ::testing::ValuesIn(SyncChips),
+        ::testing::Values(RotatedHeads{"heads_of_64", 4096, 48, 32, 2048},
+                          RotatedHeads{"heads_of_128", 8192, 64, 64, 4096},
+                          RotatedHeads{"heads_of_32", 4096, 48, 16, 1024},
+                          RotatedHeads{"heads_of_16", 4096, 48, 8, 1024},
+                          RotatedHeads{"few_rows", 64, 48, 32, 2048})),
+    [](const ::testing::TestParamInfo<std::tuple<const char *, RotatedHeads>>
+           &Info) {
+      return std::string(std::get<0>(Info.param)) + "_" +
+             std::get<1>(Info.param).Name;
+    });
+
+TEST(SyncRope, IsAssembledByForce) {
+  struct Tile {
+    const char *Schedule;
+    std::vector<int64_t> Halves;
+  };
+  for (auto [Schedule, Halves] :
+       {Tile{"mmasync 128x128x32 warpgroup 128x128 stages 3 group_m 8", {64}},
+        Tile{"mmasync 256x128x32 warpgroup 128x128 stages 3 group_m 8", {64}},
+        Tile{"mmasync 128x128x64 warpgroup 64x128 stages 2 group_m 8", {64, 8}},
+        Tile{"mmasync 128x128x64 warpgroup 128x64 stages 2 group_m 8",
+             {32, 16, 8}},
+        Tile{"mmasync 128x128x32 warpgroup 128x64 stages 3 group_m 8", {32, 8}},
+        Tile{"mmasync 64x128x64 warpgroup 64x64 stages 3 group_m 8", {32}}})
+    for (const char *Target : SyncChips)
+      if (isChipInSample(SyncChips, Target, Schedule))
+        for (int64_t Half : Halves) {
+          SCOPED_TRACE(std::string(Target) + " half " + std::to_string(Half));
+          expectNoLoss(
+              withSchedule(
+                  turnedOf({"heads", 4096, 2048 / Half, Half, 2048}).text(),
+                  Schedule),
+              {Schedule, OfSync, 0}, Target);
+        }
+}
 
 //===----------------------------------------------------------------------===//
 // Attention

@@ -105,6 +105,47 @@ TEST(MmaSyncSchedule, UnalignedCopiesCost) {
             rankMmaSyncSchedules(Aligned, targetOf("sm_80"))[0].Total);
 }
 
+TEST(MmaSyncSchedule, GatesHaveHalfOfEachWarpgroup) {
+  // N is that of both GEMMs.
+  MmaSyncShape Gate = shapeOf(4096, 2 * 8192, 2048);
+  Gate.Products = 2;
+  for (const char *Name : {"sm_80", "sm_86", "sm_120a", "compute_80"}) {
+    auto Ranked = rankMmaSyncSchedules(Gate, targetOf(Name));
+    ASSERT_FALSE(Ranked.empty()) << Name;
+    for (const MmaSyncCost &One : Ranked)
+      EXPECT_GE(One.Schedule.WarpgroupN, 32) << One.str();
+    // One A is copied for both, and no gate is read.
+    MmaSyncShape Alone = shapeOf(4096, 8192, 2048), Residual = Alone;
+    Residual.HasResidual = true;
+    EXPECT_LT(Ranked[0].Total,
+              rankMmaSyncSchedules(Alone, targetOf(Name))[0].Total +
+                  rankMmaSyncSchedules(Residual, targetOf(Name))[0].Total)
+        << Name;
+  }
+  EXPECT_FALSE(readMmaSyncSchedule(
+      "mmasync 64x16x32 warpgroup 64x16 stages 2 group_m 1", Gate,
+      targetOf("sm_80")));
+}
+
+TEST(MmaSyncSchedule, WarpgroupsHaveWholeHeads) {
+  const target::Target &T = targetOf("sm_80");
+  for (int64_t Half : {8, 16, 32, 64}) {
+    MmaSyncShape Shape = shapeOf(4096, 4096, 2048);
+    Shape.RotateHalf = Half;
+    auto Ranked = rankMmaSyncSchedules(Shape, T);
+    ASSERT_FALSE(Ranked.empty()) << Half;
+    for (const MmaSyncCost &One : Ranked)
+      EXPECT_EQ(One.Schedule.WarpgroupN % (2 * Half), 0) << One.str();
+  }
+  // Tiles are powers of two.
+  for (int64_t Half : {24, 48, 128}) {
+    MmaSyncShape Shape = shapeOf(4096, 3 * 2 * 2048, 2048);
+    Shape.RotateHalf = Half;
+    auto Ranked = rankMmaSyncSchedules(Shape, T);
+    EXPECT_TRUE(Ranked.empty()) << Half;
+  }
+}
+
 TEST(MmaSyncSchedule, ReadsWhatItPrints) {
   MmaSyncShape Shape = shapeOf(4096, 4096, 4096);
   const target::Target &T = targetOf("sm_80");

@@ -152,6 +152,10 @@ private:
 /// one matrix.
 int64_t divisorOfBatches(const GemmMatch &P, const Matrix &M);
 
+/// Instructions that the kernel has for each element of the result, about: all
+/// that does not reduce.
+double epilogueOperations(const GemmMatch &P);
+
 } // namespace kpc::kernels
 
 #endif // KPC_PASSES_KERNELS_GPU_GEMM_GEMMMATCH_H

@@ -21,6 +21,11 @@
 ///                                                                        │
 ///   global D ◀──stores── staging, in the stages ◀─stmatrix─── epilogue ◀─┘
 ///
+/// Two GEMMs of one A whose results meet element by element (a gated MLP) are
+/// one: a warpgroup has columns of the one and as many of the other, side by
+/// side. Where elements meet those of the other half of a head (RoPE), a
+/// warpgroup has whole heads. Either way both accumulators are one thread's.
+///
 /// Rows of memory may begin anywhere: pieces have 16, 8, 4 or 2 bytes, as they
 /// are aligned, of 8 bits 1 as well.
 ///
@@ -74,6 +79,12 @@ private:
     B.AlongK = P.B.RowStride == Expr(1) && P.B.ColumnStride != Expr(1);
     open(A, OfA, P.A, A.AlongK ? P.A.RowStride : P.A.ColumnStride, RowCount);
     open(B, OfB, P.B, B.AlongK ? P.B.ColumnStride : P.B.RowStride, ColumnCount);
+    if (P.Second) {
+      const Matrix &M = P.Second->B;
+      SecondB.AlongK = B.AlongK;
+      open(SecondB, OfSecond, M, B.AlongK ? M.ColumnStride : M.RowStride,
+           ColumnCount);
+    }
     int64_t Divisor = P.Facts.divisor(P.K);
     WholeSteps = Divisor % S.TileK == 0;
   }
@@ -96,6 +107,9 @@ private:
   Piece pieceOfB(Value Column, Value At) override {
     return pieceOfLines(B, OfB, Column, At);
   }
+  Piece pieceOfSecondB(Value Column, Value At) override {
+    return pieceOfLines(SecondB, OfSecond, Column, At);
+  }
 
   /// Rows of A and columns of B beyond the end are the last ones again, which
   /// are computed and not stored; beyond the sum there are zeros.
@@ -113,7 +127,7 @@ private:
     return {At, Count};
   }
 
-  Lines OfA, OfB;
+  Lines OfA, OfB, OfSecond;
   Value KSize;
   bool WholeSteps = false;
 };
@@ -137,6 +151,9 @@ std::optional<schedule::Refusal> refusalOf(const GemmMatch &P,
     return schedule::Refusal{
         "", RefusalKind::Layout,
         "of 8 bits, mma.sync needs K contiguous in A and in B"};
+  if ((P.Second || P.RotateHalf) && P.A.Element.getIntOrFloatBitWidth() != 16)
+    return schedule::Refusal{"", RefusalKind::ElementType,
+                             "gates and RoPE have A and B of 16 bits here"};
   return std::nullopt;
 }
 
@@ -146,7 +163,8 @@ schedule::MmaSyncShape shapeOf(const GemmMatch &P) {
   };
   schedule::MmaSyncShape Shape;
   Shape.M = Typical(P.C.M);
-  Shape.N = Typical(P.C.N);
+  Shape.Products = P.Second ? 2 : 1;
+  Shape.N = Typical(P.C.N) * Shape.Products;
   Shape.K = Typical(P.C.K);
   Shape.Batch = Typical(P.C.Batch);
   Shape.ElementBytes = P.A.Element.getIntOrFloatBitWidth() / 8;
@@ -158,13 +176,17 @@ schedule::MmaSyncShape shapeOf(const GemmMatch &P) {
   Shape.HasResidual = P.ReadsAtResult;
   Shape.Split = P.isExactF32();
   Shape.IsFp8 = P.isFp8();
+  Shape.RotateHalf = P.RotateHalf;
+  if (P.Second || P.RotateHalf)
+    Shape.EpilogueOperations = epilogueOperations(P);
   return Shape;
 }
 
 } // namespace
 
 FamilyAnswer queryGemmMmaSync(FusedKernel &Form, const target::Target &T) {
-  std::optional<GemmMatch> Read = GemmMatch::read(Form);
+  auto Own = std::make_shared<GemmMatch::Forms>();
+  std::optional<GemmMatch> Read = GemmMatch::readAny(Form, *Own);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
   if (std::optional<schedule::Refusal> No = refusalOf(*Read, T))
@@ -173,13 +195,15 @@ FamilyAnswer queryGemmMmaSync(FusedKernel &Form, const target::Target &T) {
   schedule::MmaSyncShape Shape = shapeOf(*P);
   // A reduction reads rows of A again for each column.
   bool IsNarrow = Shape.ElementBytes == 2 && Shape.N < FewestForMma;
-  if (Shape.M < FewestForMma ||
+  // No family of reductions has two GEMMs in one kernel, or RoPE.
+  int64_t FewestRows = P->Second || P->RotateHalf ? 1 : FewestForMma;
+  if (Shape.M < FewestRows ||
       Shape.N < (IsNarrow ? FewestOfHalves : FewestForMma))
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
   return FamilyAnswer::offer(
       schedule::rankMmaSyncSchedules(Shape, T),
-      [&Form, P, &T](const schedule::MmaSyncSchedule &S, GpuLaunch &Launch) {
-        return GemmMmaSync(Form, *P, S, T).emit(Launch);
+      [Own, P, &T](const schedule::MmaSyncSchedule &S, GpuLaunch &Launch) {
+        return GemmMmaSync(Own->First, *P, S, T).emit(Launch);
       },
       [Shape, &T](StringRef Text) {
         return schedule::readMmaSyncSchedule(Text.str(), Shape, T);

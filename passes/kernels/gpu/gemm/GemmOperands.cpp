@@ -108,9 +108,7 @@ static double instructionsOf(Operation &Op) {
   return isa<math::ExpOp, math::Exp2Op, tensor::ExtractOp>(Op) ? 2 : 1;
 }
 
-/// What the kernel does with each element of the result: all that does not
-/// reduce.
-static double epilogueOperations(const GemmMatch &P) {
+double epilogueOperations(const GemmMatch &P) {
   double Count = 0;
   auto Func = P.C.R.Op->getParentOfType<func::FuncOp>();
   for (auto Op : Func.getOps<linalg::GenericOp>())

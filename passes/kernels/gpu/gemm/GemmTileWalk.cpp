@@ -121,6 +121,17 @@ Value elementOfAccumulator(GpuWriter &W, const GemmMatch &P, ValueRange At,
   return Element;
 }
 
+void keepHeadsInside(GpuWriter &W, const GemmMatch &P, AccumulatorCoord &At,
+                     int64_t Columns, int64_t TileColumns) {
+  int64_t All = P.N.asConstant().value_or(0);
+  if (!P.RotateHalf || !All || All % Columns)
+    return;
+  if (All % TileColumns)
+    At.Column = W.B.createOrFold<arith::MinUIOp>(W.Loc, At.Column,
+                                                 W.index(All - Columns));
+  At.Columns = {};
+}
+
 Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
                       const AccumulatorCoord &Where, Value Part,
                       LogicalResult &Result, Value Paired) {

@@ -60,7 +60,7 @@ tile::SharedType MmaSyncGemm::stageType(const Source &From, int64_t Extent,
   int64_t Rows = From.AlongK ? Extent : S.TileK,
           Columns = From.AlongK ? S.TileK : Extent;
   // A warpgroup's part is of whole lines.
-  int64_t OfGroup = &From == &A ? S.WarpgroupM : S.WarpgroupN;
+  int64_t OfGroup = &From == &A ? S.WarpgroupM : groupColumns();
   int64_t Line = From.AlongK ? Columns : OfGroup;
   int64_t Row = Line * From.Element.getIntOrFloatBitWidth() / 8;
   return tile::SharedType::get(W.B.getContext(), {Rows * Stages, Columns},
@@ -78,12 +78,26 @@ Value MmaSyncGemm::stageOf(Value Ring, const Source &From, int64_t Extent,
                                      W.mul(Stage, W.index(Rows)));
 }
 
+/// Some rows of A or columns of B in a stage.
+Value MmaSyncGemm::partOfStage(Value Tile, const Source &From, Value First,
+                               int64_t Extent) {
+  auto Whole = cast<tile::SharedType>(Tile.getType());
+  auto Part = tile::SharedType::get(W.B.getContext(),
+                                    {From.AlongK ? Extent : Whole.getRows(),
+                                     From.AlongK ? Whole.getColumns() : Extent},
+                                    Whole.getElement(), Whole.getSwizzle(),
+                                    Whole.getPitch());
+  if (From.AlongK)
+    return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Tile, First);
+  return tile::SubviewColumnsOp::create(W.B, W.Loc, Part, Tile, First);
+}
+
 /// One tile for each block.
 void MmaSyncGemm::placeBlock() {
   RowCount = W.size(P.C.M.Sizes);
   ColumnCount = countColumns();
   Value RowTiles = toI32(W.ceilDiv(RowCount, S.TileM)),
-        ColumnTiles = toI32(W.ceilDiv(ColumnCount, S.TileN));
+        ColumnTiles = toI32(W.ceilDiv(ColumnCount, resultColumns()));
   Value Tile = toI32(W.block());
   if (P.hasBatch()) {
     Value PerBatch =
@@ -93,7 +107,7 @@ void MmaSyncGemm::placeBlock() {
   }
   TileIndex Place = tileInOrder(W, Tile, RowTiles, ColumnTiles, S.GroupM);
   FirstRow = W.mul(toIndex(Place.Row), W.index(S.TileM));
-  FirstColumn = W.mul(toIndex(Place.Column), W.index(S.TileN));
+  FirstColumn = W.mul(toIndex(Place.Column), W.index(resultColumns()));
   // The warpgroup's number; ptxas keeps it in uniform registers.
   Group = W.B.createOrFold<arith::DivUIOp>(W.Loc, W.thread(),
                                            W.index(tile::WarpgroupThreads));
@@ -113,19 +127,39 @@ void MmaSyncGemm::gather(const Source &From, Value Stage,
 
 /// Begins the copies of the step along K that begins at `Step`.
 void MmaSyncGemm::fill(Value Stage, Value Step) {
-  auto At = [&](const Source &From, Value First, Value Row, Value Column) {
-    return std::pair(W.add(First, From.AlongK ? Row : Column),
-                     W.add(Step, From.AlongK ? Column : Row));
-  };
   gather(A, stageOf(RingA, A, S.TileM, Stage), [&](Value Row, Value Column) {
-    auto [OfA, Sum] = At(A, FirstRow, Row, Column);
-    return pieceOfA(OfA, Sum);
+    return pieceOfA(W.add(FirstRow, A.AlongK ? Row : Column),
+                    W.add(Step, A.AlongK ? Column : Row));
   });
-  gather(B, stageOf(RingB, B, S.TileN, Stage), [&](Value Row, Value Column) {
-    auto [OfB, Sum] = At(B, FirstColumn, Row, Column);
-    return pieceOfB(OfB, Sum);
-  });
+  fillB(Stage, Step);
   fillMore(Stage, Step);
+}
+
+/// Of two GEMMs, what a warpgroup multiplies is columns of the first and behind
+/// them those of the second at the same place.
+void MmaSyncGemm::fillB(Value Stage, Value Step) {
+  Value Tile = stageOf(RingB, B, S.TileN, Stage);
+  auto Gather = [&](const Source &From, Value Into, Value First, auto PieceAt) {
+    gather(From, Into, [&](Value Row, Value Column) {
+      return PieceAt(W.add(First, From.AlongK ? Row : Column),
+                     W.add(Step, From.AlongK ? Column : Row));
+    });
+  };
+  auto OfB = [&](Value Column, Value K) { return pieceOfB(Column, K); };
+  auto OfSecond = [&](Value Column, Value K) {
+    return pieceOfSecondB(Column, K);
+  };
+  if (!P.Second)
+    return Gather(B, Tile, FirstColumn, OfB);
+  int64_t Share = groupColumns();
+  for (int64_t Number = 0; Number < S.TileN / S.WarpgroupN; ++Number) {
+    Value First = W.add(FirstColumn, W.index(Number * Share));
+    auto Part = [&](int64_t Of) {
+      return partOfStage(Tile, B, W.index(Number * S.WarpgroupN + Of), Share);
+    };
+    Gather(B, Part(0), First, OfB);
+    Gather(SecondB, Part(Share), First, OfSecond);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,18 +171,9 @@ Value MmaSyncGemm::multiply(Value Stage, Value Acc, tile::Tf32 As) {
   auto Mine = [&](Value Ring, const Source &From, int64_t Extent, Value Number,
                   int64_t OfGroup) -> Value {
     Value Tile = stageOf(Ring, From, Extent, Stage);
-    auto Whole = cast<tile::SharedType>(Tile.getType());
     if (OfGroup == Extent)
       return Tile;
-    Value First = W.mul(Number, W.index(OfGroup));
-    bool Rows = From.AlongK;
-    auto Part = tile::SharedType::get(
-        W.B.getContext(),
-        {Rows ? OfGroup : Whole.getRows(), Rows ? Whole.getColumns() : OfGroup},
-        Whole.getElement(), Whole.getSwizzle(), Whole.getPitch());
-    if (Rows)
-      return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Tile, First);
-    return tile::SubviewColumnsOp::create(W.B, W.Loc, Part, Tile, First);
+    return partOfStage(Tile, From, W.mul(Number, W.index(OfGroup)), OfGroup);
   };
   Value Down = W.index(S.groupsDown());
   Value RowGroup = W.B.createOrFold<arith::RemUIOp>(W.Loc, Group, Down),
@@ -244,7 +269,7 @@ int64_t MmaSyncGemm::partColumns() const {
   int64_t PerLine = LineBytes * 8 / P.D.Element.getIntOrFloatBitWidth();
   int64_t Room = cast<tile::SharedType>(RingA.getType()).getBytes() /
                  (S.TileM * LineBytes) * PerLine;
-  int64_t Columns = S.TileN;
+  int64_t Columns = resultColumns();
   while (Columns > Room)
     Columns /= 2;
   return Columns;
@@ -260,32 +285,43 @@ int64_t MmaSyncGemm::resultPiece() const {
   return Elements * ElementBytes;
 }
 
+/// What the kernel makes of the accumulators of `Columns` of this warpgroup's
+/// columns, from `First` on; `Row`, `Column`: where they are in the result.
+Value MmaSyncGemm::mapPart(Value Acc, Value Row, Value Column, int64_t First,
+                           int64_t Columns) {
+  auto PartTy = tile::FragmentType::get(
+      W.B.getContext(), {S.WarpgroupM, Columns}, P.accumulatorType());
+  Value Part = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc, First);
+  Value Paired;
+  if (P.Second)
+    Paired = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc,
+                                            groupColumns() + First);
+  else if (P.RotateHalf)
+    Paired = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc, First,
+                                            P.RotateHalf);
+  AccumulatorCoord At{Batch, Row, Column, RowCount, ColumnCount};
+  keepHeadsInside(W, P, At, Columns, resultColumns());
+  return mapAccumulators(W, P, At, Part, Result, Paired);
+}
+
 /// Columns [First, First + partColumns()) of the tile: into `StagingTile`, and
 /// on.
 void MmaSyncGemm::storePart(Value Acc, Value StagingTile, int64_t First) {
   int64_t Columns = partColumns();
   // Of this part, what this warpgroup has.
-  int64_t Mine = std::min(Columns, S.WarpgroupN);
+  int64_t OfGroup = groupColumns(), Mine = std::min(Columns, OfGroup);
   Value Down = W.index(S.groupsDown());
   Value InTile = W.mul(W.B.createOrFold<arith::RemUIOp>(W.Loc, Group, Down),
                        W.index(S.WarpgroupM));
   Value ColumnGroup = W.B.createOrFold<arith::DivUIOp>(W.Loc, Group, Down);
   auto Whole = cast<tile::SharedType>(StagingTile.getType());
   auto Put = [&] {
-    auto PartTy = tile::FragmentType::get(
-        W.B.getContext(), {S.WarpgroupM, Mine}, P.accumulatorType());
-    Value Part = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc,
-                                                First % S.WarpgroupN);
     // The group's first column in the tile, and in this part of it.
-    Value OfGroup = W.mul(ColumnGroup, W.index(S.WarpgroupN));
-    Value InPart =
-        Columns < S.WarpgroupN ? W.index(0) : sub(OfGroup, W.index(First));
-    Value Column = W.add(OfGroup, W.index(First % S.WarpgroupN));
-    Value Out =
-        mapAccumulators(W, P,
-                        {Batch, W.add(FirstRow, InTile),
-                         W.add(FirstColumn, Column), RowCount, ColumnCount},
-                        Part, Result);
+    Value Begin = W.mul(ColumnGroup, W.index(OfGroup));
+    Value InPart = Columns < OfGroup ? W.index(0) : sub(Begin, W.index(First));
+    Value Column = W.add(Begin, W.index(First % OfGroup));
+    Value Out = mapPart(Acc, W.add(FirstRow, InTile),
+                        W.add(FirstColumn, Column), First % OfGroup, Mine);
     auto Type = [&](int64_t Rows, int64_t Across) {
       return tile::SharedType::get(W.B.getContext(), {Rows, Across},
                                    Whole.getElement(), Whole.getSwizzle(),
@@ -302,11 +338,11 @@ void MmaSyncGemm::storePart(Value Acc, Value StagingTile, int64_t First) {
                                 T.Compute < StoresMatrices);
   };
   // Others wait where their columns are not in this part.
-  if (Columns == S.TileN) {
+  if (Columns == resultColumns()) {
     Put();
   } else {
-    Value From = W.mul(ColumnGroup, W.index(S.WarpgroupN)),
-          End = W.add(From, W.index(S.WarpgroupN));
+    Value From = W.mul(ColumnGroup, W.index(OfGroup)),
+          End = W.add(From, W.index(OfGroup));
     W.when(W.both(W.less(From, W.index(First + Columns)),
                   W.less(W.index(First), End)),
            Put);
@@ -334,15 +370,15 @@ void MmaSyncGemm::storePart(Value Acc, Value StagingTile, int64_t First) {
 void MmaSyncGemm::epilogue(Value Acc) {
   int64_t Columns = partColumns();
   // A warpgroup's part is of whole lines.
-  int64_t Line =
-      std::min(Columns, S.WarpgroupN) * P.D.Element.getIntOrFloatBitWidth() / 8;
+  int64_t Line = std::min(Columns, groupColumns()) *
+                 P.D.Element.getIntOrFloatBitWidth() / 8;
   // Where A's stages are there is no stricter alignment than theirs.
   int64_t OfA = cast<tile::SharedType>(RingA.getType()).getSwizzle();
   auto Staging = tile::SharedType::get(W.B.getContext(), {S.TileM, Columns},
                                        P.D.Element, std::min(Line, OfA));
   tile::CpAsyncWaitOp::create(W.B, W.Loc, 0);
   Value StagingTile;
-  for (int64_t First = 0; First < S.TileN; First += Columns) {
+  for (int64_t First = 0; First < resultColumns(); First += Columns) {
     // All have read the stages, or the part before.
     tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
     if (!StagingTile)
@@ -360,8 +396,9 @@ LogicalResult MmaSyncGemm::emit(GpuLaunch &Launch) {
   RingB = tile::AllocOp::create(W.B, W.Loc, stageType(B, S.TileN, S.Stages));
   tile::BarrierInitOp::create(W.B, W.Loc);
   epilogue(accumulators());
-  Launch.Grid[0] =
-      (P.M.ceilDiv(Expr(S.TileM)) * P.N.ceilDiv(Expr(S.TileN)) * P.Batch).str();
+  Launch.Grid[0] = (P.M.ceilDiv(Expr(S.TileM)) *
+                    P.N.ceilDiv(Expr(resultColumns())) * P.Batch)
+                       .str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
   // Left to its own judgement ptxas 13.0 keeps to 80 registers for sm_80, and
   // spills.

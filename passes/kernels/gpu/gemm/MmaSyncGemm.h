@@ -56,6 +56,10 @@ protected:
   /// those of the whole GEMM and may be beyond its end; of B at a column.
   virtual Piece pieceOfA(mlir::Value Row, mlir::Value K) = 0;
   virtual Piece pieceOfB(mlir::Value Column, mlir::Value K) = 0;
+  /// The same of the B of a second GEMM, which lies in memory as the first.
+  virtual Piece pieceOfSecondB(mlir::Value /*Column*/, mlir::Value /*K*/) {
+    return {};
+  }
   /// All of K, as it is walked in steps of `TileK`.
   virtual mlir::Value countK() = 0;
   /// Copies that belong to a stage as A and B do, made with theirs.
@@ -79,6 +83,7 @@ protected:
   const schedule::MmaSyncSchedule &S;
   const target::Target &T;
   Source A, B;
+  Source SecondB;                           ///< of a gated MLP
   mlir::Value FirstRow, FirstColumn, Batch; ///< of this block's tile
   mlir::Value RowCount, ColumnCount;
 
@@ -87,13 +92,23 @@ private:
                              int64_t Stages);
   mlir::Value stageOf(mlir::Value Ring, const Source &From, int64_t Extent,
                       mlir::Value Stage);
+  mlir::Value partOfStage(mlir::Value Tile, const Source &From,
+                          mlir::Value First, int64_t Extent);
+  /// Columns of the result in a tile, and a warpgroup's: of two GEMMs each has
+  /// half of those of the accumulators.
+  int64_t resultColumns() const { return S.TileN / products(); }
+  int64_t groupColumns() const { return S.WarpgroupN / products(); }
+  int64_t products() const { return P.Second ? 2 : 1; }
   void placeBlock();
+  void fillB(mlir::Value Stage, mlir::Value Step);
   void fill(mlir::Value Stage, mlir::Value Step);
   mlir::Value multiply(mlir::Value Stage, mlir::Value Acc, tile::Tf32 As);
   mlir::Value mainloop(tile::Tf32 As);
   mlir::Value accumulators();
   void epilogue(mlir::Value Acc);
   void storePart(mlir::Value Acc, mlir::Value StagingTile, int64_t First);
+  mlir::Value mapPart(mlir::Value Acc, mlir::Value Row, mlir::Value Column,
+                      int64_t First, int64_t Columns);
   int64_t partColumns() const;
   int64_t resultPiece() const;
 

@@ -201,15 +201,7 @@ Value TmaGemm::mapElements(const TileCoord &Where, Value Row, Value Column,
                            Value Part, Value Paired) {
   AccumulatorCoord At{P.hasBatch() ? Where.Batch : Value(), Row, Column,
                       RowCount, ColumnCount};
-  // Where halves are exchanged, an element's place in its half is part of
-  // addresses: whole parts are kept inside, so that it is known but for the
-  // lane's two bits.
-  int64_t Columns = P.N.asConstant().value_or(0), Together = S.partColumns();
-  if (P.RotateHalf && Columns && Columns % Together == 0) {
-    if (Columns % resultColumns())
-      At.Column = compute<arith::MinUIOp>(Column, W.index(Columns - Together));
-    At.Columns = {};
-  }
+  keepHeadsInside(W, P, At, S.partColumns(), resultColumns());
   return mapAccumulators(W, P, At, Part, Result, Paired);
 }
 

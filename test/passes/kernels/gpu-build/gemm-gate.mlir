@@ -1,4 +1,5 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+// RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"mmasync 64x128x32 warpgroup 64x64 stages 3 group_m 2">, kernel.buffers =/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_80 | FileCheck %s --check-prefix=SYNC
 
 // A gate's two products on wgmma: a stage's B has columns of the one and behind them as many of the other, and so have the sums.
 
@@ -25,6 +26,40 @@
 // CHECK-NEXT: ^bb0(%[[GATE:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[UP:.*]]: f32):
 // CHECK: arith.mulf %{{.*}}, %[[UP]]
 // CHECK: tile.yield
+
+// The same on mma.sync: of each warpgroup's 64 columns of sums, the front half is of the one, the back half of the other. Two warpgroups have
+// columns 0 to 32 and 32 to 64 of the result; each half has a copy of its own.
+// SYNC-DAG: !fragment = !tile.fragment<[64, 64], f32>
+// SYNC-DAG: !fragment1 = !tile.fragment<[64, 32], f32>
+// Three stages of w and v, in lines of a half's columns.
+// SYNC-DAG: !smem1 = !tile.smem<[96, 128], f16, swizzle 64>
+// SYNC-DAG: !smem3 = !tile.smem<[32, 128], f16, swizzle 64, pitch 96>
+// SYNC-DAG: !smem4 = !tile.smem<[32, 32], f16, swizzle 64, pitch 96>
+// SYNC-LABEL: gpu.func @gate_up(
+// SYNC-SAME: grid = ["floordiv(arg4 + 63, 64)", "1", "1"]
+// SYNC-SAME: block = [256, 1, 1]
+// SYNC-DAG: %[[C0:.*]] = arith.constant 0 : index
+// SYNC-DAG: %[[C32:.*]] = arith.constant 32 : index
+// SYNC-DAG: %[[C64:.*]] = arith.constant 64 : index
+// SYNC-DAG: %[[C96:.*]] = arith.constant 96 : index
+// SYNC-DAG: %[[W:.*]] = memref.reinterpret_cast %arg1
+// SYNC-DAG: %[[V:.*]] = memref.reinterpret_cast %arg2
+// SYNC: %[[STAGE:.*]] = tile.subview_rows %{{.*}}[%[[C0]]] : !smem1 -> !smem3
+// SYNC-NEXT: %[[W0:.*]] = tile.subview_columns %[[STAGE]][%[[C0]]] : !smem3 -> !smem4
+// SYNC-NEXT: tile.cp_async %[[W]] into %[[W0]]
+// SYNC: %[[V0:.*]] = tile.subview_columns %[[STAGE]][%[[C32]]] : !smem3 -> !smem4
+// SYNC-NEXT: tile.cp_async %[[V]] into %[[V0]]
+// SYNC: %[[W1:.*]] = tile.subview_columns %[[STAGE]][%[[C64]]] : !smem3 -> !smem4
+// SYNC-NEXT: tile.cp_async %[[W]] into %[[W1]]
+// SYNC: %[[V1:.*]] = tile.subview_columns %[[STAGE]][%[[C96]]] : !smem3 -> !smem4
+// SYNC-NEXT: tile.cp_async %[[V]] into %[[V1]]
+// SYNC: %[[SUMS:.*]]:3 = scf.for
+// SYNC: tile.mma_sync
+// SYNC: %[[G:.*]] = tile.extract_columns %[[SUMS]]#0 from 0 : !fragment -> !fragment1
+// SYNC: %[[U:.*]] = tile.extract_columns %[[SUMS]]#0 from 32 : !fragment -> !fragment1
+// SYNC: tile.map %[[G]] at[%{{.*}}] within[%{{.*}}] with %[[U]] : !fragment1, !fragment1 -> !fragment2 {
+// SYNC-NEXT: ^bb0(%[[GATE:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[UP:.*]]: f32):
+// SYNC: arith.mulf %{{.*}}, %[[UP]]
 func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>

@@ -1,0 +1,119 @@
+//===- FusionCosts.cpp - Gates and RoPE on mma.sync, by cost --------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/FusionCosts.h"
+
+#include "passes/schedule/GemvSchedule.h"
+#include "passes/schedule/MemoryRate.h"
+
+#include <cmath>
+
+using namespace kpc;
+using namespace kpc::graph;
+
+namespace {
+
+/// Of operands and results.
+constexpr int64_t ElementBytes = 2;
+/// A size of which nothing is said.
+constexpr int64_t UnknownExtent = 512;
+/// The rows that few-row GEMMs are for, at most and typically.
+constexpr int64_t MostFewRows = 64, TypicalFewRows = 16;
+/// A launch of the embedding's own kernel.
+constexpr double LaunchTime = 2;
+
+} // namespace
+
+std::string FusionCosts::Slower::str() const {
+  char Text[96];
+  if (std::isinf(One))
+    std::snprintf(Text, sizeof Text, ", on %s it has no schedule",
+                  Name.str().c_str());
+  else
+    std::snprintf(Text, sizeof Text,
+                  ", by the cost model of %s: %.1f us as one, %.1f as two",
+                  Name.str().c_str(), One, Two);
+  return Text;
+}
+
+int64_t FusionCosts::rowsOf(const FusedGemmSize &Size) const {
+  return Facts.optimum(Size.Rows).value_or(UnknownExtent);
+}
+
+bool FusionCosts::hasFewRows(const FusedGemmSize &Size) const {
+  return rowsOf(Size) <= TypicalFewRows &&
+         Facts.range(Size.Rows).Max <= MostFewRows;
+}
+
+schedule::MmaSyncShape FusionCosts::shapeOf(const FusedGemmSize &Size,
+                                            const Kernel &Of) const {
+  schedule::MmaSyncShape Shape;
+  Shape.M = rowsOf(Size);
+  Shape.N = Size.Columns * Of.Products;
+  Shape.K = Size.K;
+  Shape.Products = Of.Products;
+  Shape.RotateHalf = Of.RotateHalf;
+  Shape.HasResidual = Of.HasResidual;
+  return Shape;
+}
+
+/// Models of GEMMs count what the second cache gives, not memory.
+double FusionCosts::costOf(const FusedGemmSize &Size, const Kernel &Of,
+                           const target::Target &T) const {
+  int64_t Rows = rowsOf(Size), Columns = Size.Columns * Of.Products;
+  schedule::GemvShape Few;
+  Few.M = Rows;
+  Few.N = Columns;
+  Few.K = Size.K;
+  Few.KContiguous = false;
+  Few.Products = Of.Products;
+  Few.RotateHalf = Of.RotateHalf;
+  if (hasFewRows(Size))
+    if (auto Ranked = schedule::rankGemvSchedules(Few, T); !Ranked.empty())
+      return Ranked.front().Total;
+  auto Ranked = schedule::rankMmaSyncSchedules(shapeOf(Size, Of), T);
+  if (Ranked.empty())
+    return INFINITY;
+  int64_t Moved = Rows * Size.K + Columns * Size.K +
+                  Rows * Size.Columns * (Of.HasResidual ? 2 : 1);
+  return std::max(double(Ranked.front().Total),
+                  double(Moved * ElementBytes) /
+                      schedule::bytesOfMicrosecond(T));
+}
+
+std::optional<FusionCosts::Slower>
+FusionCosts::whereGateIsSlower(const FusedGemmSize &Size) const {
+  for (const target::Target *T : Targets) {
+    double One = costOf(Size, {.Products = 2}, *T),
+           Two = costOf(Size, {}, *T) + costOf(Size, {.HasResidual = true}, *T);
+    if (One >= Two)
+      return Slower{T->Name, One, Two};
+  }
+  return std::nullopt;
+}
+
+std::optional<FusionCosts::Slower>
+FusionCosts::whereRopeIsSlower(const FusedGemmSize &Size, int64_t Half) const {
+  for (const target::Target *T : Targets) {
+    double Heads = 2.0 * double(rowsOf(Size) * Size.Columns * ElementBytes),
+           One = costOf(Size, {.RotateHalf = Half}, *T),
+           Two = costOf(Size, {}, *T) + LaunchTime +
+                 Heads / schedule::bytesOfMicrosecond(*T);
+    if (One >= Two)
+      return Slower{T->Name, One, Two};
+  }
+  return std::nullopt;
+}
+
+bool FusionCosts::holdHeads(const FusedGemmSize &Size, int64_t Half) const {
+  // Also where few rows are typical: more may come.
+  schedule::MmaSyncShape Shape = shapeOf(Size, {.RotateHalf = Half});
+  return llvm::all_of(Targets, [&](const target::Target *T) {
+    return !schedule::rankMmaSyncSchedules(Shape, *T).empty();
+  });
+}
