@@ -9,6 +9,7 @@
 #include "compiler/target/TargetClass.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace kpc::target {
 
@@ -42,11 +43,20 @@ bool prefersInt8(const Target &T) {
   return multipliesInt8(T) && !T.Can.Tcgen05;
 }
 
+/// Whether cost models that planning asks, of floats, give the same times.
+static bool haveSameRates(const Costs &A, const Costs &B) {
+  auto Of = [](const Costs &C) {
+    return std::tuple(C.SmCount, C.Fp32, C.Tf32, C.Fp16, C.Fp8, C.DramGBps,
+                      C.L2Bytes);
+  };
+  return Of(A) == Of(B);
+}
+
 bool sharePlan(const Target &A, const Target &B) {
   // Processors differ in vectors alone, which are for code generation.
   if (A.isHost() || B.isHost())
     return A.isHost() && B.isHost();
-  return A.Can == B.Can && A.Limit == B.Limit;
+  return A.Can == B.Can && A.Limit == B.Limit && haveSameRates(A.Cost, B.Cost);
 }
 
 std::vector<TargetClass> classesOf(std::span<const Target *const> All) {

@@ -8,10 +8,12 @@
 ///
 /// \file
 /// A plan is made once for each class of targets. Precision, fusion and layout
-/// ask a target what it can do (Capabilities) and how much fits (Limits), and
-/// nothing else; targets that answer alike get the same plan and share it.
-/// Instruction sets and rates differ within a class: they concern code
-/// generation and the choice of schedules, which are each target's own.
+/// ask a target what it can do (Capabilities), how much fits (Limits) and how
+/// fast it is (the rates of Costs); targets that answer alike get the same plan
+/// and share it. So a target's plan does not depend on what else is compiled.
+/// Instruction sets and rates of 4 and 8 bits differ within a class: they
+/// concern code generation and the choice of schedules, which are each
+/// target's own.
 ///
 ///   classesOf({sm_90a, sm_100a, sm_103a, host}):
 ///     {sm_90a}, {sm_100a, sm_103a}, {host:x86-64-v3}

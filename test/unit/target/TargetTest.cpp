@@ -184,10 +184,12 @@ TEST(TargetClass, WhoMultipliesFp8) {
   }
 }
 
-// Shared memory decides which attention a chip has a kernel for.
-TEST(TargetClass, LimitsTellTargetsApart) {
+// Shared memory decides which attention a chip has a kernel for, and rates
+// decide whether a gate belongs in its GEMM.
+TEST(TargetClass, LimitsAndRatesTellTargetsApart) {
   EXPECT_FALSE(sharePlan(*findTarget("sm_80"), *findTarget("sm_86")));
-  EXPECT_TRUE(sharePlan(*findTarget("sm_120a"), *findTarget("sm_121a")));
+  EXPECT_FALSE(sharePlan(*findTarget("sm_120a"), *findTarget("sm_121a")));
+  EXPECT_TRUE(sharePlan(*findTarget("sm_100a"), *findTarget("sm_103a")));
   EXPECT_FALSE(sharePlan(*findTarget("sm_80"), *findTarget("host:x86-64-v3")));
 }
 
