@@ -24,7 +24,6 @@ using frontend::alignRegions;
 using frontend::Between;
 using frontend::readBoxes;
 using frontend::Regions;
-using frontend::wholePlace;
 
 //===----------------------------------------------------------------------===//
 // Boxes
