@@ -338,6 +338,8 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   forEachRealUser(Op, [&](Operation *User, bool) {
     if (isa<ConcatOp>(User) && !keepsLines(Op))
       Why = "a concat reads its parts from memory";
+    else if (AtSameIndex.contains(User) && makesGatheredLines(Op, User, Facts))
+      Why = "its user gathers its lines, each many times";
     else if (Transposed.contains(User) ||
              (!readsOnce(User) && !isTransposedByCopies(Op, User)))
       Why = "its user reads each element many times";

@@ -80,6 +80,25 @@ bool graph::keepsLines(Operation *Op) {
   return Slice && !Slice.getStep().empty() && Slice.getStep().back() == 1;
 }
 
+bool graph::makesGatheredLines(Operation *Op, Operation *Gather,
+                               const shape::Facts &Facts) {
+  // With fewer, the image in between is not worth being written and read.
+  constexpr int64_t Often = 2;
+  auto ElementsOf = [&](Value V) {
+    shape::Expr Count(1);
+    for (const shape::Expr &Size : typeOf(V).getDims())
+      Count = Count * Size;
+    return Facts.optimum(Count).value_or(0);
+  };
+  return isa<TransposeOp>(Op) && !keepsLines(Op) &&
+         isa<GatherOp, GatherNdOp>(Gather) &&
+         Gather->getOperand(0) == Op->getResult(0) &&
+         typeOf(Gather->getResult(0)).getDims().back() ==
+             typeOf(Op->getResult(0)).getDims().back() &&
+         ElementsOf(Gather->getResult(0)) >=
+             Often * ElementsOf(Op->getResult(0));
+}
+
 /// Whether `Op` computes elements of a product that `IsWanted`, which nothing
 /// else uses, in so many steps.
 static bool followsProduct(Operation *Op, unsigned Limit,

@@ -14,6 +14,7 @@
 #ifndef KPC_PASSES_GRAPH_REGIONROLES_H
 #define KPC_PASSES_GRAPH_REGIONROLES_H
 
+#include "dialects/shape/Facts.h"
 #include "mlir/IR/Operation.h"
 
 namespace kpc::graph {
@@ -42,6 +43,11 @@ bool isSliceOfHeads(mlir::Operation *Op);
 /// Whether the op only takes neighbours along the last dimension from another
 /// place, where they are neighbours as well: an index, to a concat too.
 bool keepsLines(mlir::Operation *Op);
+
+/// Whether `Op` is a transpose that brings neighbours together for `Gather`,
+/// which reads lines of them, each many times.
+bool makesGatheredLines(mlir::Operation *Op, mlir::Operation *Gather,
+                        const shape::Facts &Facts);
 
 /// Whether a kernel of products computes `Op` as the last it does.
 bool isGemmEpilogue(mlir::Operation *Op);

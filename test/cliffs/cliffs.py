@@ -57,6 +57,18 @@ def line(one):
             f"{one.launches:4} launches  {one.family}: {one.limit}")
 
 
+def targets_of(wanted, listed, options):
+    """Pairs of a case and a type by the targets that they are compiled for: where neither these nor a choice is asked for, those of the list."""
+    import sweep
+    if options.arch or options.all or options.only:
+        return [(options.arch or sweep.ARCHS, wanted)]
+    groups = {}
+    for case, kind in wanted:
+        names = {"portable" if target.startswith("compute") else target for target in listed.targets(case.name, kind)}
+        groups.setdefault(",".join(sorted(names)), []).append((case, kind))
+    return sorted(groups.items())
+
+
 def estimate(options):
     try:
         import numpy  # noqa: F401
@@ -76,10 +88,7 @@ def estimate(options):
         options.arch = "sm_90a"
     elif not options.arch and not options.all and not options.only:
         wanted = [(case, kind) for case, kind in wanted if listed.targets(case.name, kind)]
-        found = {target for target, _ in listed.swept}
-        options.arch = ",".join(sorted({"portable" if target.startswith("compute") else target for target in found}))
         print(f"{len(pairs) - len(wanted)} of {len(pairs)} pairs of a case and a type have not been swept; --all does")
-    options.arch = options.arch or sweep.ARCHS
     start, rows = time.monotonic(), options.json and options.json.open("w")
 
     def report(one):
@@ -89,7 +98,10 @@ def estimate(options):
             rows.write(json.dumps({**dataclasses.asdict(one), "factor": round(one.factor, 3)}) + "\n")
             rows.flush()
 
-    verdicts = sweep.sweep(options, wanted, report)
+    verdicts = []
+    for targets, some in targets_of(wanted, listed, options):
+        options.arch = targets
+        verdicts += sweep.sweep(options, some, report)
     there = {(case.name, kind) for case, kind in pairs}
     print(f"{len(wanted)} cases, {len(verdicts)} figures in {time.monotonic() - start:.0f} s; {len(listed.entries)} entries are in the list")
     if options.update:

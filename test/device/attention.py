@@ -18,14 +18,15 @@ TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "tf32": Tens
 
 
 def case(purpose, batch, heads, queries, depth, *, keys=0, groups=0, kind="fp16", causal=False, mask="", layout="bhsd",
-         dynamic=False):
+         dynamic=False, cap=0.0):
     keys, groups = keys or queries, groups or heads
     name = f"b{batch}h{heads}s{queries}d{depth}" + (f"t{keys}" if keys != queries else "")
     name += (f"g{groups}" if groups != heads else "") + (".causal" if causal else "") + (f".{mask}" if mask else "")
+    name += f".cap{cap:g}" if cap else ""
     name += (f".{kind}" if kind != "fp16" else "") + (f".{layout}" if layout != "bhsd" else "") + (".dynamic" if dynamic else "")
     one = {"name": name, "purpose": purpose, "batch": batch, "heads": heads, "groups": groups, "queries": queries,
            "keys": keys, "depth": depth, "type": kind, "causal": causal, "mask": mask, "layout": layout,
-           "dynamic": dynamic}
+           "dynamic": dynamic, "cap": cap}
     dims = [f"{size}=1..8192:opt={one[size]}" for size in ("batch", "queries", "keys")] if dynamic else []
     options = ("--precision", kind) if kind.endswith("32") else ()
     return dict(one, dims=dims, options=options, model=lambda: model(one))
@@ -63,6 +64,20 @@ def cases():
         for causal in (False, True):
             yield case("small", 1, 3, 191, 72, keys=193, causal=causal, kind=kind)
             yield case("small", 2, 4, 130, 64, keys=201, groups=2, mask="bool", causal=causal, kind=kind)
+    # A softcap, and heads that kernels in front fill up.
+    for depth in (64, 128, 256):
+        for causal in (False, True):
+            yield case("softcap", 4, 16, 2048, depth, causal=causal, cap=50.0)
+    yield case("softcap", 4, 16, 2048, 128, mask="bool", cap=30.0)
+    yield case("softcap", 4, 16, 2048, 64, kind="tf32", cap=30.0)
+    for queries, keys in ((1, 300), (3, 1000), (129, 200), (333, 277)):
+        for causal in (False, True):
+            yield case("small", 2, 4, queries, 64, keys=keys, groups=2, causal=causal, cap=0.5)
+            yield case("small", 1, 2, queries, 128, keys=keys, mask="float", causal=causal, cap=2.0, kind="bf16")
+    for depth in (65, 100):
+        yield case("heads", 4, 16, 2048, depth)
+    for depth in (3, 65, 100):
+        yield case("small", 2, 4, 130, depth, keys=201, groups=2, mask="bool", causal=True)
     # Ragged and tiny ones: right, not timed.
     for depth in (8, 32, 64, 72, 96, 128, 192, 256):
         for causal in (False, True):
@@ -98,7 +113,7 @@ def model(one):
     if one["mask"]:
         element = TensorProto.BOOL if one["mask"] == "bool" else kind
         inputs.append(helper.make_tensor_value_info("m", element, [batch, 1, queries, keys]))
-    attributes = {"is_causal": int(one["causal"])}
+    attributes = {"is_causal": int(one["causal"]), "softcap": one["cap"]}
     if flat:
         attributes.update(q_num_heads=one["heads"], kv_num_heads=one["groups"])
     node = helper.make_node("Attention", [i.name for i in inputs], ["y"], name="attention", **attributes)

@@ -24,7 +24,6 @@ using frontend::alignRegions;
 using frontend::Between;
 using frontend::readBoxes;
 using frontend::Regions;
-using frontend::wholePlace;
 
 //===----------------------------------------------------------------------===//
 // Boxes
@@ -146,51 +145,45 @@ struct Deformed {
 } // namespace
 
 /// The two elements around each place; none counts that is outside the image.
+/// An index that no number is may be any: gathers keep it inside.
 static Between around(NodeImport &N, Value Place, const Expr &Size) {
   Value Low = N.unary<FloorOp>(Place);
   if (!Low)
     return {};
   Type F = N.element(Low);
-  Value Last = N.sizeScalar(Size - 1, F);
+  Value Zero = N.scalar(0, F), Last = N.sizeScalar(Size - 1, F);
   Value Part = N.sub(Place, Low);
   Between Result;
   for (int I = 0; I < 2; ++I) {
-    Value At = N.addScalar(Low, I);
-    Value Inside = N.binary<AndOp>(N.compare(Predicate::ge, At, N.scalar(0, F)),
-                                   N.compare(Predicate::le, At, Last));
+    Value At = I ? N.addScalar(Low, 1) : Low;
+    Value Nearest = N.min(N.max(At, Zero), Last);
     Value Weight = I ? Part : N.sub(N.scalar(1, F), Part);
-    Result.Index[I] =
-        wholePlace(N, N.min(N.max(At, N.scalar(0, F)), Last), Size);
-    Result.Weight[I] = N.select(Inside, Weight, N.scalar(0, F));
+    Result.Index[I] = N.cast(Nearest, N.i64());
+    Result.Weight[I] =
+        N.select(N.compare(Predicate::eq, At, Nearest), Weight, Zero);
   }
   return Result;
 }
 
-/// What has a value for each group and tap, [N, G kh kw …, oh, ow], as
-/// [N, oh, ow, kh, kw, G], of the `Which`-th of `Each`.
-static Value perTap(NodeImport &N, const Deformed &D, Value X, int64_t Each,
-                    int64_t Which) {
-  Dims Whole = {N.dims(D.X)[0], Expr(D.OffsetGroups), Expr(D.S.Kernel[0]),
-                Expr(D.S.Kernel[1])};
-  Dims Some = Whole;
-  if (Each > 1)
-    Whole.push_back(Expr(Each));
-  for (Dims *Sizes : {&Whole, &Some})
-    Sizes->append(D.Out);
-  X = N.reshape(X, Whole);
-  if (Each > 1)
-    X = N.reshape(N.sliceAxis(X, 4, Which, 1), Some);
-  return N.transpose(X, {0, 4, 5, 2, 3, 1});
+/// What has `Each` values for each group and tap, [N, G kh kw Each, oh, ow], as
+/// [N, oh, ow, kh, kw, G, Each]. Nothing behind it changes its shape, so that
+/// what is made of it is part of the kernel that reads the image.
+static Value perTap(NodeImport &N, const Deformed &D, Value X, int64_t Each) {
+  X = N.reshape(X, {N.dims(D.X)[0], Expr(D.OffsetGroups), Expr(D.S.Kernel[0]),
+                    Expr(D.S.Kernel[1]), Expr(Each), D.Out[0], D.Out[1]});
+  return N.transpose(X, {0, 5, 6, 2, 3, 1, 4});
 }
 
-/// Places of an axis, [N, oh, ow, kh, kw, G].
+/// Places of an axis, [N, oh, ow, kh, kw, G, 1].
 static Value deformedPlaces(NodeImport &N, const Deformed &D, size_t Axis) {
-  Value Offset = perTap(N, D, D.Offset, 2, static_cast<int64_t>(Axis));
+  Value Offset =
+      N.sliceAxis(perTap(N, D, D.Offset, 2), 6, static_cast<int64_t>(Axis), 1);
   if (!Offset)
     return {};
-  Type F = N.element(Offset);
+  Type F = N.element(D.X).isF64() ? N.element(D.X) : N.f32();
+  Offset = N.cast(Offset, F);
   auto Along = [&](const Expr &Size, size_t At, int64_t Step) {
-    Dims Sizes(5, Expr(1));
+    Dims Sizes(6, Expr(1));
     Sizes[At] = Size;
     return N.mulScalar(N.reshape(N.iota({Size}, 0, F), Sizes),
                        static_cast<double>(Step));
@@ -202,7 +195,7 @@ static Value deformedPlaces(NodeImport &N, const Deformed &D, size_t Axis) {
   return N.add(Offset, Base);
 }
 
-/// The image at the places, [N, oh, ow, kh, kw, C], in the offsets' type. An
+/// The image at the places, [N, oh, ow, kh, kw, G, C/G], in f32 at least. An
 /// image is a list of channels of pixels, those of a group side by side: so an
 /// index is one number, and neighbours in memory are read together.
 static Value deformedImage(NodeImport &N, const Deformed &D) {
@@ -214,30 +207,28 @@ static Value deformedImage(NodeImport &N, const Deformed &D) {
   Value Row = deformedPlaces(N, D, 0), Column = deformedPlaces(N, D, 1);
   if (!Image || !Row || !Column)
     return {};
-  Type F = N.element(Row);
+  Type F = N.element(Row), I64 = N.i64();
   Between Rows = around(N, Row, Sizes[2]);
   Between Columns = around(N, Column, Sizes[3]);
-  Value Mask = D.Mask ? perTap(N, D, D.Mask, 1, 0) : Value();
   Value Sum;
-  for (int R = 0; R < 2; ++R)
+  for (int R = 0; R < 2; ++R) {
+    Value First = N.mul(Rows.Index[R], N.sizeScalar(Sizes[3], I64)), Line;
     for (int C = 0; C < 2; ++C) {
-      Type I = N.element(Rows.Index[R]);
-      Value Index = N.add(N.mul(Rows.Index[R], N.sizeScalar(Sizes[3], I)),
-                          Columns.Index[C]);
+      Value Index = N.add(First, Columns.Index[C]);
       if (D.OffsetGroups > 1)
-        Index = N.add(N.mul(Index, N.sizeScalar(Groups, I)),
-                      N.iota({Groups}, 0, I));
-      Value Weight = N.mul(Rows.Weight[R], Columns.Weight[C]);
-      if (Mask)
-        Weight = N.mul(Weight, Mask);
-      Value Tap = N.build(GatherNdOp::getOperationName(),
-                          {Image, N.unsqueeze(Index, {6})},
+        Index = N.add(N.mul(Index, N.sizeScalar(Groups, I64)),
+                      N.reshape(N.iota({Groups}, 0, I64), {Groups, Expr(1)}));
+      Value Tap = N.build(GatherNdOp::getOperationName(), {Image, Index},
                           {N.intAttr("batch_dims", 1)});
-      Tap = N.mul(N.cast(Tap, F), N.unsqueeze(Weight, {6}));
-      Sum = Sum ? N.add(Sum, Tap) : Tap;
+      Tap = N.mul(N.cast(Tap, F), Columns.Weight[C]);
+      Line = Line ? N.add(Line, Tap) : Tap;
     }
-  return N.reshape(Sum, {Sizes[0], D.Out[0], D.Out[1], Expr(D.S.Kernel[0]),
-                         Expr(D.S.Kernel[1]), Sizes[1]});
+    Line = N.mul(Line, Rows.Weight[R]);
+    Sum = Sum ? N.add(Sum, Line) : Line;
+  }
+  if (D.Mask)
+    Sum = N.mul(Sum, N.cast(perTap(N, D, D.Mask, 1), F));
+  return Sum;
 }
 
 static void importDeformConv(NodeImport &N) {
@@ -280,10 +271,6 @@ static void importDeformConv(NodeImport &N) {
     return;
   }
   Type Stored = N.element(D.X);
-  Type Wide = Stored.isF64() ? Stored : N.f32();
-  for (Value *V : {&D.Offset, &D.Mask})
-    if (*V)
-      *V = N.cast(*V, Wide);
   Value Y = N.cast(deformedImage(N, D), Stored);
   if (!Y)
     return N.result(0, Y);
