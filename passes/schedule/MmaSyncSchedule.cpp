@@ -74,6 +74,8 @@ constexpr int64_t MaxAccumulatorsBesideMore = 64;
 /// bytes 4 to 60 (ptxas 13.0).
 constexpr int64_t MaxAccumulatorsOfHeads = 64, MaxColumnsOfWideHeads = 128,
                   MaxLineOfWideHeads = 64, WideHalf = 64;
+/// The same with four stages for sm_120a: 8 bytes.
+constexpr int64_t MaxStagesOfWideHeads = 3, FewerStagesFrom = 120;
 /// Beside split factors and the places of pixels; where a copy is shorter than
 /// 16 bytes, each thread has several times as many places.
 constexpr int64_t MaxSplitOfPixels = 32, MaxSplitOfPieces = 16, WholePiece = 16;
@@ -199,6 +201,13 @@ int64_t mostAccumulators(const MmaSyncShape &Shape) {
                                           : MaxAccumulators;
 }
 
+int64_t mostRankedStages(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
+                         const target::Target &T) {
+  bool IsFull = Shape.RotateHalf && S.accumulators() > MaxAccumulatorsOfHeads &&
+                T.Compute >= FewerStagesFrom;
+  return IsFull ? MaxStagesOfWideHeads : MaxRankedStages;
+}
+
 /// A warpgroup has whole heads, so that both halves are one thread's.
 bool keepsPairs(const MmaSyncSchedule &S, const MmaSyncShape &Shape) {
   if (!Shape.RotateHalf)
@@ -307,7 +316,7 @@ schedule::rankMmaSyncSchedules(const MmaSyncShape &Shape,
       S.TileK = Line / Shape.ElementBytes;
       S.GroupM = groupM(S, T);
       S.Stages =
-          std::min(MaxRankedStages,
+          std::min(mostRankedStages(S, Shape, T),
                    T.Limit.SharedPerBlock /
                        Shape.withScales(S.stageBytes(Shape.ElementBytes)));
       if (isLegal(S, Shape, T) &&
