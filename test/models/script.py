@@ -25,7 +25,10 @@ except ImportError:
     sys.exit(77)
 
 import script_cases
+import script_matrices
 import script_writer
+
+CASES = script_cases.CASES | script_matrices.CASES
 
 
 # Where there is more than one input, or no dynamic batch: the inputs and their first dims.
@@ -56,7 +59,7 @@ def compare(name, got, wanted, tolerance, scale=None):
 
 def check(name, options, folder):
     """None, or what is wrong."""
-    case = script_cases.CASES[name]()
+    case = CASES[name]()
     folder.mkdir(parents=True, exist_ok=True)
     model, artifact = folder / f"{name}.pt", folder / f"{name}.kpc"
     script_writer.save(model, case.top, case.code, case.constants)
@@ -148,9 +151,9 @@ def main():
     options = parser.parse_args()
     faults = 0
     saved = sorted(path.stem for path in (HERE / "scripts").glob("*.pt"))
-    for name in options.names or [*script_cases.CASES, *saved]:
+    for name in options.names or [*CASES, *saved]:
         try:
-            fault = (check if name in script_cases.CASES else check_saved)(name, options, options.out / name)
+            fault = (check if name in CASES else check_saved)(name, options, options.out / name)
         except RuntimeError as error:
             fault = str(error)
         print(f"{name}: {fault or 'right'}")

@@ -22,9 +22,10 @@ try:
 except ImportError:
     sys.exit(77)
 
-import written_operators
+import matrix_programs
 import operator_programs
 import recurrent_programs
+import written_operators
 from program_writer import Graph, Number, Program, Ref, Type
 
 CASES = operator_programs.CASES | recurrent_programs.CASES
@@ -36,7 +37,7 @@ def case(function):
 
 
 EVERYWHERE = operator_programs.EVERYWHERE | recurrent_programs.EVERYWHERE
-EXACT = written_operators.EXACT | recurrent_programs.EXACT
+EXACT = written_operators.EXACT | recurrent_programs.EXACT | matrix_programs.EXACT
 
 
 def everywhere(function):
@@ -448,16 +449,6 @@ def roi_align_of_dynamic_regions():
     return p, [({"x": x, "rois": rois}, [roi_align(x, rois, 0.5, (3, 2), 2, a) for a in (True, False)])]
 
 
-@case
-def roi_align_of_unknown_samples():
-    p = Program()
-    x, rois = p.input("x", (2, 3, 8, 10)), p.input("rois", (4, 5))
-    p.output(p.node("torchvision.roi_align.default",
-                    {"input": x, "rois": rois, "spatial_scale": 0.5, "pooled_height": 3, "pooled_width": 2,
-                     "sampling_ratio": -1, "aligned": True}, [("f4", (4, 3, 3, 2))])[0])
-    return p, "sampling_ratio is -1"
-
-
 #===--- complex numbers -------------------------------------------------------===#
 
 
@@ -695,7 +686,7 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     own = list(CASES)
-    more = written_operators.CASES | recurrent_programs.MORE
+    more = written_operators.CASES | recurrent_programs.MORE | matrix_programs.CASES
     CASES.update(more)
     default = list(more) if options.operators else own + list(written_operators.SHORT)
     faults = 0

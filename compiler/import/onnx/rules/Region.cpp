@@ -10,7 +10,9 @@
 // places that offsets say.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Deformed.h"
 #include "compiler/import/Regions.h"
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Spatial.h"
 
@@ -59,18 +61,18 @@ static void importRoiAlign(NodeImport &N) {
            "mode '" + printable(Mode) + "' with " + printable(Coordinates));
     return;
   }
-  if (Samples < 1) {
-    N.fail(Code::ImportUnsupported,
-           "sampling_ratio is " + std::to_string(Samples) +
-               ": the number of samples follows from the boxes, which only the "
-               "run knows",
-           "export the model with a positive sampling_ratio; 2 is usual");
-    return;
-  }
   Type Wide = N.element(B.X).isF64() ? N.element(B.X) : N.f32();
   readBoxes(N, N.cast(Rois, Wide), 0, Scale, B);
-  N.result(0, alignRegions(N, B, Samples, Coordinates == "half_pixel",
-                           Mode == "max"));
+  bool HalfPixel = Coordinates == "half_pixel", Max = Mode == "max";
+  if (Samples > 0)
+    return N.result(0, alignRegions(N, B, Samples, HalfPixel, Max));
+  N.result(0, frontend::alignRegionsBySize(
+                  N, B, HalfPixel, Max,
+                  [&](Value Begins, ArrayRef<Value> Inits,
+                      frontend::LoopFunction Body) {
+                    return N.importer().loop(N, Expr(frontend::Endless), Inits,
+                                             {}, Body, Begins);
+                  }));
 }
 
 /// Which elements of an axis the outputs of each box see: bools
@@ -136,94 +138,8 @@ static void importMaxRoiPool(NodeImport &N) {
 // DeformConv
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct Deformed {
-  Value X, W, Offset, Bias, Mask;
-  int64_t Groups, OffsetGroups;
-  Spatial S;
-  Dims Out; ///< rows and columns of the result
-};
-} // namespace
-
-/// The two elements around each place; none counts that is outside the image.
-static Between around(NodeImport &N, Value Place, const Expr &Size) {
-  Value Low = N.unary<FloorOp>(Place);
-  if (!Low)
-    return {};
-  Type F = N.element(Low);
-  Value Last = N.sizeScalar(Size - 1, F);
-  Value Part = N.sub(Place, Low);
-  Between Result;
-  for (int I = 0; I < 2; ++I) {
-    Value At = N.addScalar(Low, I);
-    Value Inside = N.binary<AndOp>(N.compare(Predicate::ge, At, N.scalar(0, F)),
-                                   N.compare(Predicate::le, At, Last));
-    Value Weight = I ? Part : N.sub(N.scalar(1, F), Part);
-    Result.Index[I] =
-        wholePlace(N, N.min(N.max(At, N.scalar(0, F)), Last), Size);
-    Result.Weight[I] = N.select(Inside, Weight, N.scalar(0, F));
-  }
-  return Result;
-}
-
-/// Places of an axis, [N, G, kh, kw, oh, ow].
-static Value deformedPlaces(NodeImport &N, const Deformed &D, size_t Axis) {
-  Expr Kernel[2] = {D.S.Kernel[0], D.S.Kernel[1]};
-  Dims Whole = {N.dims(D.X)[0], Expr(D.OffsetGroups),
-                Kernel[0],      Kernel[1],
-                Expr(2),        D.Out[0],
-                D.Out[1]};
-  Value Offset = N.reshape(D.Offset, Whole);
-  Whole.erase(Whole.begin() + 4);
-  Offset =
-      N.reshape(N.sliceAxis(Offset, 4, static_cast<int64_t>(Axis), 1), Whole);
-  Type F = N.f32();
-  auto Along = [&](const Expr &Size, size_t At, int64_t Step) {
-    Dims Sizes(4, Expr(1));
-    Sizes[At] = Size;
-    return N.mulScalar(N.reshape(N.iota({Size}, 0, F), Sizes),
-                       static_cast<double>(Step));
-  };
-  Value Base = N.add(Along(Kernel[Axis], Axis, D.S.Dilation[Axis]),
-                     Along(D.Out[Axis], 2 + Axis, D.S.Stride[Axis]));
-  Base = N.addScalar(Base, -static_cast<double>(D.S.Low[Axis]));
-  return N.add(Offset, Base);
-}
-
-/// The image at the places: [N, G, kh, kw, oh, ow, C/G].
-static Value deformedImage(NodeImport &N, const Deformed &D) {
-  Dims Sizes(N.dims(D.X));
-  Expr Each = Sizes[1].floorDiv(D.OffsetGroups);
-  Value Image = N.reshape(
-      D.X, {Sizes[0], Expr(D.OffsetGroups), Each, Sizes[2], Sizes[3]});
-  Image = N.transpose(Image, {0, 1, 3, 4, 2});
-  Value Row = deformedPlaces(N, D, 0), Column = deformedPlaces(N, D, 1);
-  if (!Row || !Column)
-    return {};
-  Between Rows = around(N, Row, Sizes[2]);
-  Between Columns = around(N, Column, Sizes[3]);
-  Value Sum;
-  for (int R = 0; R < 2; ++R)
-    for (int C = 0; C < 2; ++C) {
-      Value Index = N.concat(
-          {N.unsqueeze(Rows.Index[R], {6}), N.unsqueeze(Columns.Index[C], {6})},
-          6);
-      Value Tap = N.build(GatherNdOp::getOperationName(), {Image, Index},
-                          {N.intAttr("batch_dims", 2)});
-      Value Weight = N.mul(Rows.Weight[R], Columns.Weight[C]);
-      Tap = N.mul(Tap, N.unsqueeze(Weight, {6}));
-      Sum = Sum ? N.add(Sum, Tap) : Tap;
-    }
-  if (!D.Mask)
-    return Sum;
-  Value Mask =
-      N.reshape(D.Mask, {Sizes[0], Expr(D.OffsetGroups), Expr(D.S.Kernel[0]),
-                         Expr(D.S.Kernel[1]), D.Out[0], D.Out[1], Expr(1)});
-  return N.mul(Sum, Mask);
-}
-
 static void importDeformConv(NodeImport &N) {
-  Deformed D;
+  frontend::Deformed D;
   D.Groups = N.intAttribute("group", 1);
   D.OffsetGroups = N.intAttribute("offset_group", 1);
   N.expectInputs(3, 5);
@@ -232,59 +148,26 @@ static void importDeformConv(NodeImport &N) {
   D.Offset = N.input(2);
   D.Bias = N.optionalInput(3);
   D.Mask = N.optionalInput(4);
-  if (N.bad())
+  if (N.bad() || !frontend::areDeformable(N, D))
     return;
-  if (N.rank(D.X) != 4 || N.rank(D.W) != 4 || N.rank(D.Offset) != 4 ||
-      (D.Mask && N.rank(D.Mask) != 4) || D.Groups < 1 || D.OffsetGroups < 1) {
-    N.unsupported("kpc deforms windows of two dimensions: input, weights, "
-                  "offset and mask should have rank 4");
-    return;
-  }
   std::optional<Ints> Kernel = kernelShape(N, N.dims(D.W).drop_front(2));
   std::optional<Spatial> S;
   if (Kernel)
     S = spatialAttributes(N, *Kernel, N.dims(D.X).drop_front(2));
   if (!S || refuseSkipped(N, *S, N.dims(D.X).drop_front(2)))
     return;
-  D.S = *S;
-  D.Out = {N.dims(D.Offset)[2], N.dims(D.Offset)[3]};
-  Expr Channels = N.dims(D.X)[1], Each = N.dims(D.W)[1], Maps = N.dims(D.W)[0];
-  Expr Taps(D.S.Kernel[0] * D.S.Kernel[1]);
-  if (Each * D.Groups != Channels ||
-      Maps.floorDiv(D.Groups) * D.Groups != Maps ||
-      Channels.floorDiv(D.OffsetGroups) * D.OffsetGroups != Channels ||
-      N.dims(D.Offset)[1] != Taps * D.OffsetGroups * 2) {
-    N.fail(Code::ImportShape, "channels, weights and offsets do not fit the "
-                              "groups: " +
-                                  dimsText(N.dims(D.X)) + ", " +
-                                  dimsText(N.dims(D.W)) + ", " +
-                                  dimsText(N.dims(D.Offset)));
-    return;
+  for (size_t I = 0; I < 2; ++I) {
+    D.Kernel[I] = S->Kernel[I];
+    D.Stride[I] = S->Stride[I];
+    D.Dilation[I] = S->Dilation[I];
+    D.Low[I] = S->Low[I];
   }
-  Type Stored = N.element(D.X);
-  for (Value *V : {&D.X, &D.W, &D.Offset, &D.Bias, &D.Mask})
-    if (*V)
-      *V = N.cast(*V, N.f32());
-  Value Y = deformedImage(N, D);
-  if (!Y)
-    return N.result(0, Y);
-  // A product for each group of [N oh ow, C/g kh kw] and [C/g kh kw, O/g].
-  Expr Batch = N.dims(D.X)[0], Group(D.Groups);
-  Y = N.transpose(Y, {0, 4, 5, 1, 6, 2, 3});
-  Expr Rows = Batch * D.Out[0] * D.Out[1];
-  Y = N.reshape(Y, {Rows, Group, Each * Taps});
-  Value Weights = N.reshape(D.W, {Group, Maps.floorDiv(D.Groups), Each * Taps});
-  Y = N.matmul(N.transpose(Y, {1, 0, 2}), N.transpose(Weights, {0, 2, 1}));
-  Y = N.reshape(N.transpose(Y, {1, 0, 2}), {Batch, D.Out[0], D.Out[1], Maps});
-  if (D.Bias)
-    Y = N.add(Y, D.Bias);
-  N.result(0, N.cast(channelsFirst(N, Y), Stored));
+  N.result(0, frontend::deformedConv(N, D));
 }
 
 ArrayRef<Rule> regionRules() {
   static const Rule Rows[] = {
-      {"", "RoiAlign", 10, Newest, importRoiAlign,
-       "sampling_ratio must be positive"},
+      {"", "RoiAlign", 10, Newest, importRoiAlign},
       {"", "MaxRoiPool", 1, Newest, importMaxRoiPool},
       {"", "DeformConv", 19, Newest, importDeformConv, "two dimensions"},
   };
