@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/Regions.h"
 
+#include <limits>
+
 using namespace kpc::graph;
 
 namespace kpc::frontend {
@@ -62,18 +64,16 @@ static Value samplePlaces(Emitter &N, const Regions &B, int Axis,
   return N.add(N.unsqueeze(Start, {1}), N.mul(N.unsqueeze(Step, {1}), At));
 }
 
-Value alignRegions(Emitter &N, const Regions &B, int64_t Samples,
-                   bool HalfPixel, bool Max) {
-  Type Stored = N.element(B.X);
-  Value Image = N.transpose(N.cast(B.X, N.element(B.Low[0])), {0, 2, 3, 1});
-  Value RowPlaces = samplePlaces(N, B, 0, Samples, HalfPixel);
-  Value ColumnPlaces = samplePlaces(N, B, 1, Samples, HalfPixel);
+/// The images at each row and column of places, [R, rows] and [R, columns],
+/// between four elements: [R, rows, columns, C]. `Image` is [N, H, W, C].
+static Value sampled(Emitter &N, const Regions &B, Value Image, Value RowPlaces,
+                     Value ColumnPlaces, bool Max) {
   if (!Image || !RowPlaces || !ColumnPlaces)
     return {};
   Between Rows = align(N, RowPlaces, N.dims(B.X)[2]);
   Between Columns = align(N, ColumnPlaces, N.dims(B.X)[3]);
-  Expr Regions = N.dims(RowPlaces)[0];
-  Dims Grid = {Regions, N.dims(RowPlaces)[1], N.dims(ColumnPlaces)[1]};
+  Dims Grid = {N.dims(RowPlaces)[0], N.dims(RowPlaces)[1],
+               N.dims(ColumnPlaces)[1]};
   auto IndexOf = [&](Value V, ArrayRef<int64_t> Missing) {
     return N.unsqueeze(N.broadcast(N.unsqueeze(V, Missing), Grid), {3});
   };
@@ -92,10 +92,94 @@ Value alignRegions(Emitter &N, const Regions &B, int64_t Samples,
       // As ONNX defines the maximum: of the weighted elements.
       Sum = !Sum ? Tap : Max ? N.max(Sum, Tap) : N.add(Sum, Tap);
     }
-  Value Y = N.reshape(Sum, {Regions, Expr(B.Out[0]), Expr(Samples),
+  return Sum;
+}
+
+/// [N, H, W, C] in the type of the boxes.
+static Value channelsLast(Emitter &N, const Regions &B) {
+  return N.transpose(N.cast(B.X, N.element(B.Low[0])), {0, 2, 3, 1});
+}
+
+Value alignRegions(Emitter &N, const Regions &B, int64_t Samples,
+                   bool HalfPixel, bool Max) {
+  Value RowPlaces = samplePlaces(N, B, 0, Samples, HalfPixel);
+  Value ColumnPlaces = samplePlaces(N, B, 1, Samples, HalfPixel);
+  Value Sum = sampled(N, B, channelsLast(N, B), RowPlaces, ColumnPlaces, Max);
+  if (!Sum)
+    return {};
+  Value Y = N.reshape(Sum, {N.dims(RowPlaces)[0], Expr(B.Out[0]), Expr(Samples),
                             Expr(B.Out[1]), Expr(Samples), N.dims(B.X)[1]});
   Y = Max ? N.reduce(ReduceKind::max, Y, {2, 4}) : N.mean(Y, {2, 4});
-  return N.cast(N.transpose(Y, {0, 3, 1, 2}), Stored);
+  return N.cast(N.transpose(Y, {0, 3, 1, 2}), N.element(B.X));
+}
+
+Value alignRegionsBySize(Emitter &N, const Regions &B, bool HalfPixel, bool Max,
+                         DataLoopBuilder Loop) {
+  Type F = N.element(B.Low[0]);
+  Value Image = channelsLast(N, B);
+  // The first place, the length of an output, and how many samples it has.
+  Value Start[2], Bin[2], Count[2], Most[2];
+  for (int A = 0; A < 2; ++A) {
+    Start[A] = N.addScalar(B.Low[A], HalfPixel ? -0.5 : 0);
+    Value Length = N.sub(B.High[A], B.Low[A]);
+    if (!HalfPixel)
+      Length = N.max(Length, N.scalar(1, F));
+    Bin[A] = N.mulScalar(Length, 1.0 / static_cast<double>(B.Out[A]));
+    Count[A] = N.max(N.unary<CeilOp>(Bin[A]), N.scalar(0, F));
+    // A box beyond all images is cut: no run may count without an end.
+    constexpr double Longest = 1 << 15;
+    Count[A] = N.min(Count[A], N.scalar(Longest, F));
+    Most[A] = N.max(N.reduce(ReduceKind::max, N.cast(Count[A], N.i64()), {0}),
+                    N.scalarInt(0, N.i64()));
+  }
+  Value All = N.mul(Most[0], Most[1]);
+  if (!Image || !All)
+    return {};
+  Dims Sizes = {N.dims(B.Low[0])[0], Expr(B.Out[0]), Expr(B.Out[1]),
+                N.dims(B.X)[1]};
+  Value None =
+      N.full(Max ? -std::numeric_limits<double>::infinity() : 0, Sizes, F);
+  Value First = N.scalarInt(0, N.i64());
+  auto Goes = [&](Value At) { return N.compare(Predicate::lt, At, All); };
+  auto Iteration =
+      [&](const Expr &,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+    Value At = Carried[1];
+    Value Number[2] = {N.div(At, Most[1]), N.binary<ModOp>(At, Most[1])};
+    Value Places[2], Counts;
+    for (int A = 0; A < 2; ++A) {
+      Value Own = N.cast(Number[A], F);
+      Value Part =
+          N.div(N.addScalar(Own, 0.5), N.max(Count[A], N.scalar(1, F)));
+      Value Output = N.iota({Expr(1), Expr(B.Out[A])}, 1, F);
+      Places[A] = N.add(N.unsqueeze(Start[A], {1}),
+                        N.mul(N.unsqueeze(Bin[A], {1}),
+                              N.add(Output, N.unsqueeze(Part, {1}))));
+      Value Has = N.compare(Predicate::lt, Own, Count[A]);
+      Counts = Counts ? N.binary<AndOp>(Counts, Has) : Has;
+    }
+    Value One = sampled(N, B, Image, Places[0], Places[1], Max);
+    Value Sum = Carried[0];
+    Value More = Max ? N.max(Sum, One) : N.add(Sum, One);
+    Sum = N.select(N.unsqueeze(Counts, {1, 2, 3}), More, Sum);
+    Value Next = N.add(At, N.scalarInt(1, N.i64()));
+    Value GoesOn = Goes(Next);
+    if (!Sum || !GoesOn)
+      return std::nullopt;
+    return SmallVector<Value>{GoesOn, Sum, Next};
+  };
+  auto Results = Loop(Goes(First), {None, First}, Iteration);
+  if (!Results)
+    return {};
+  Value Samples = N.mul(Count[0], Count[1]);
+  Value Y = Results->front();
+  if (Max)
+    Y = N.select(N.unsqueeze(N.compare(Predicate::gt, Samples, N.scalar(0, F)),
+                             {1, 2, 3}),
+                 Y, N.scalar(0, F));
+  else
+    Y = N.div(Y, N.unsqueeze(N.max(Samples, N.scalar(1, F)), {1, 2, 3}));
+  return N.cast(N.transpose(Y, {0, 3, 1, 2}), N.element(B.X));
 }
 
 } // namespace kpc::frontend

@@ -8,7 +8,7 @@
 #ifndef KPC_COMPILER_IMPORT_REGIONS_H
 #define KPC_COMPILER_IMPORT_REGIONS_H
 
-#include "compiler/import/Emitter.h"
+#include "compiler/import/Control.h"
 
 namespace kpc::frontend {
 
@@ -34,6 +34,16 @@ void readBoxes(Emitter &N, Value Rois, int64_t First, double Scale, Regions &B);
 /// torchvision calls aligned. [R, C, rows, columns]
 Value alignRegions(Emitter &N, const Regions &B, int64_t Samples,
                    bool HalfPixel, bool Max);
+
+/// Builds a loop that data ends: whether it begins, what it carries, and an
+/// iteration, which gives first whether there is another.
+using DataLoopBuilder = llvm::function_ref<std::optional<SmallVector<Value>>(
+    Value Begins, ArrayRef<Value> Inits, LoopFunction Body)>;
+
+/// The same with as many samples as an output has elements, rounded up: the
+/// run goes through the samples of the largest region.
+Value alignRegionsBySize(Emitter &N, const Regions &B, bool HalfPixel, bool Max,
+                         DataLoopBuilder Loop);
 
 } // namespace kpc::frontend
 

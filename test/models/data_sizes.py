@@ -182,11 +182,71 @@ def suppression_of_all():
                                                         (1, 3, 1, 1, 0.5, 0.0))]
 
 
+def resized(by, **attributes):
+    """Sizes or scales that follow from data, not those of an input alone."""
+    def build():
+        top = [node("ReduceMax", ["s", "rows"], ["m"], keepdims=0)]
+        scales = by == "scales"
+        inputs = ["x", "", "m"] if scales else ["x", "", "", "m"]
+        if attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize":
+            inputs[1] = "roi"
+        top.append(node("Resize", inputs, ["y"], **attributes))
+        axes = len(attributes.get("axes", range(4)))
+        rows = ([1, 1, 2, 0.5], [1, 1, 1.7, 2.3], [1, 1, 0.2, 0.25]) if scales else ([1, 2, 8, 3], [1, 2, 2, 9], [1, 2, 1, 1])
+        kind = np.float32 if scales else np.int64
+        roi = constant("roi", np.float32([0, 0, 0.1, 0.2, 1, 1, 0.8, 0.9]))
+        return model(top, [value("x", [1, 2, "h", "w"]), value("s", [40, axes], FLOAT if scales else INT64)],
+                     [value("y", [1, 2, "p", "q"])], [constant("rows", ints(0)), roi]), [
+                         {"x": sparse(1, 2, h, w, share=1), "s": np.array([row[-axes:]] + [[0] * axes] * 39, kind)}
+                         for (h, w), row in zip(((5, 4), (6, 7), (5, 5)), rows)]
+    return build
+
+
+def resized_inside(branch, by):
+    """Inside of a loop or a branch the model declares the sizes, and runs check them."""
+    def build():
+        inputs = ["x", "", "m"] if by == "scales" else ["x", "", "", "m"]
+        first = node("ReduceMax", ["s", "rows"], ["m"], keepdims=0)
+        resize = node("Resize", inputs, ["r"], mode="linear", coordinate_transformation_mode="asymmetric")
+        declared = [value("r", [1, 1, 8, 6])]
+        if branch:
+            then = helper.make_graph([first, resize, node("Exp", ["r"], ["e"]), node("MatMul", ["e", "square"], ["y1"])], "then", [],
+                                     [value("y1", [1, 1, 8, 6])], value_info=declared)
+            other = helper.make_graph([node("Identity", ["wide"], ["y2"])], "other", [], [value("y2", [1, 1, 8, 6])])
+            nodes = [node("If", ["c"], ["y"], then_branch=then, else_branch=other)]
+        else:
+            body = helper.make_graph([first, resize, node("MatMul", ["r", "square"], ["p"]), node("Add", ["a", "p"], ["b"]),
+                                      node("Identity", ["go"], ["on"])], "body",
+                                     [value("i", [], INT64), value("go", [], BOOL), value("a", [1, 1, 8, 6])],
+                                     [value("on", [], BOOL), value("b", [1, 1, 8, 6])], value_info=declared)
+            nodes = [node("Loop", ["trips", "c", "wide"], ["y"], body=body)]
+        kind = np.float32 if by == "scales" else np.int64
+        rows = kind([[1, 1, 2, 2] if by == "scales" else [1, 1, 8, 6]] + [[0] * 4] * 39)
+        inputs = [value("x", [1, 1, 4, 3]), value("s", [40, 4], FLOAT if by == "scales" else INT64), value("c", [], BOOL)]
+        runs = [{"x": sparse(1, 1, 4, 3, share=1), "s": rows, "c": np.array(c)} for c in (True, False)]
+        wrong = rows.copy()
+        wrong[0, 2] += 1
+        runs.append({"x": runs[0]["x"], "s": wrong, "c": np.array(True), None: "to the declared size"})
+        return model(nodes, inputs, [value("y", [1, 1, 8, 6])],
+                     [constant("rows", ints(0)), constant("wide", sparse(1, 1, 8, 6)), constant("square", sparse(6, 6)),
+                      constant("trips", np.int64(20))]), runs
+    return build
+
+
 CASES = {
     "non_zero": non_zero, "one_after_another": one_after_another, "independent": independent, "compress": compress,
     "unique": unique(), "unique_unsorted": unique(sorted=0), "unique_rows": unique(axis=0), "unique_columns": unique(axis=1),
     "computed_count": computed_count, "computed_loop": computed_loop, "ended_loop": ended_loop, "branch_sizes": branch_sizes, "detector": detector(0),
-    "detector_of_centers": detector(1), "suppression_of_all": suppression_of_all}
+    "detector_of_centers": detector(1), "suppression_of_all": suppression_of_all,
+    "resized_to": resized("sizes", mode="linear"),
+    "resized_to_axes": resized("sizes", mode="cubic", axes=[2, 3], exclude_outside=1),
+    "resized_to_half_pixels": resized("sizes", mode="linear", coordinate_transformation_mode="pytorch_half_pixel"),
+    "resized_to_region": resized("sizes", mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=-3.0),
+    "resized_within": resized("sizes", mode="linear", axes=[2, 3], keep_aspect_ratio_policy="not_larger"),
+    "resized_around": resized("sizes", axes=[2, 3], keep_aspect_ratio_policy="not_smaller", nearest_mode="floor"),
+    "scaled_by": resized("scales", mode="linear"), "scaled_by_corners": resized("scales", nearest_mode="ceil", coordinate_transformation_mode="asymmetric")}
+CASES |= {f"resized_in_{'branch' if branch else 'loop'}_by_{by}": resized_inside(branch, by)
+          for branch in (True, False) for by in ("sizes", "scales")}
 
 
 def problem_of(arguments, name, build, folder):
@@ -200,11 +260,16 @@ def problem_of(arguments, name, build, folder):
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     for index, feeds in enumerate(data):
         out, words = folder / f"{name}.{index}", []
+        refusal = feeds.pop(None, None)  # what the run must say
         for key, array in feeds.items():
             np.save(folder / f"{key}.npy", array)
             words += ["--input", f"{key}={folder / key}.npy"]
         ran = subprocess.run([arguments.kpc, "run", artifact, "--output-dir", out, "--device", arguments.device, *words],
                              capture_output=True, text=True)
+        if refusal:
+            if ran.returncode == 0 or refusal not in ran.stderr:
+                return f"run {index}: expected '{refusal}', got {ran.returncode} {ran.stderr}"
+            continue
         if ran.returncode != 0:
             return f"run {index}: {ran.stderr}"
         for port, expected in zip(session.get_outputs(), session.run(None, feeds)):

@@ -86,16 +86,6 @@ def roi_align_of_dynamic_regions():
     return p, [({"x": x, "rois": rois}, [roi_align(x, rois, 0.5, (3, 2), 2, a) for a in (True, False)])]
 
 
-@case
-def roi_align_of_unknown_samples():
-    p = Program()
-    x, rois = p.input("x", (2, 3, 8, 10)), p.input("rois", (4, 5))
-    p.output(p.node("torchvision.roi_align.default",
-                    {"input": x, "rois": rois, "spatial_scale": 0.5, "pooled_height": 3, "pooled_width": 2,
-                     "sampling_ratio": -1, "aligned": True}, [("f4", (4, 3, 3, 2))])[0])
-    return p, "sampling_ratio is -1"
-
-
 #===--- complex numbers -------------------------------------------------------===#
 
 

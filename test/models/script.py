@@ -27,11 +27,11 @@ except ImportError:
 
 import script_control
 import script_detection
+import script_matrices
 import script_networks
 import script_writer
 
-
-CASES = script_networks.CASES | script_control.CASES | script_detection.CASES
+CASES = script_networks.CASES | script_control.CASES | script_detection.CASES | script_matrices.CASES
 # Where there is more than one input, or no dynamic batch: the inputs and their first dims.
 INPUTS = {"stateful": {"x": "2"}, "tuple_out": {"pair_0": "batch", "pair_1": "batch", "more_0": "a", "more_1": "b"}}
 STATE = {"stateful": "state"}

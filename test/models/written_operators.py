@@ -371,7 +371,7 @@ def unused_questions():
 def unknown_operator():
     p = Program()
     x = p.input("x", (3,))
-    p.output(p.node("torchvision.deform_conv2d.default", {"input": x}, [("f4", (3,))])[0])
+    p.output(p.node("torchvision.ps_roi_align.default", {"input": x}, [("f4", (3,))])[0])
     return p, "kpc has no import rule for this operator"
 
 

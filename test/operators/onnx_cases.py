@@ -35,7 +35,41 @@ def regions():
                                                                              opset=1, name="scale"),
             Case("RoiAlign", x, places, images, output_height=2, output_width=3, sampling_ratio=2, opset=16),
             Case("RoiAlign", x, places, images, output_height=2, output_width=3, sampling_ratio=3, spatial_scale=0.5, opset=10, name="old"),
-            Case("RoiAlign", x, places, images, output_height=2, output_width=2, sampling_ratio=2, mode="max", opset=16, name="max")]
+            Case("RoiAlign", x, places, images, output_height=2, output_width=2, sampling_ratio=2, mode="max", opset=16, name="max"),
+            Case("RoiAlign", x, places, images, output_height=2, output_width=3, opset=16, name="by-size"),
+            Case("RoiAlign", x, places, images, output_height=3, output_width=2, spatial_scale=0.5, opset=10, name="old-by-size"),
+            Case("RoiAlign", x, places, images, output_height=2, output_width=2, mode="max", opset=16, name="max-by-size")]
+
+
+class Transform(Case):
+    """Beside numpy in f64: onnxruntime's angles are f32, which long transforms show."""
+
+    def reference(self):
+        x = self.inputs[0].astype(np.float64)
+        signal = x[..., 0] + 1j * (x[..., 1] if x.shape[-1] == 2 else 0)
+        if self.op == "STFT":
+            step, window = (self.inputs[i].value for i in (1, 2))
+            starts = range(0, signal.shape[1] - len(window) + 1, int(step))
+            spectrum = np.stack([np.fft.rfft(signal[:, s:s + len(window)].real * window.astype(np.float64)) for s in starts], 1)
+        elif self.attributes.get("inverse") and self.attributes.get("onesided"):
+            return {"y0": np.fft.irfft(signal, int(self.inputs[1].value), axis=1)[..., None].astype(np.float32)}
+        else:
+            spectrum = np.fft.ifft(signal, axis=1) if self.attributes.get("inverse") else np.fft.fft(signal, axis=1)
+            spectrum = spectrum[:, :x.shape[1] // 2 + 1] if self.attributes.get("onesided") else spectrum
+        return {"y0": np.stack([spectrum.real, spectrum.imag], -1).astype(np.float32)}
+
+
+def transforms():
+    """Lengths that are taken apart, a prime, and frames of a length with two factors. The error is of the greatest element."""
+    def of(length, parts, name, **attributes):
+        bins = length // 2 + 1 if attributes.get("inverse") and attributes.get("onesided") else length
+        scale = 1 if attributes.get("inverse") else length ** 0.5
+        return Transform("DFT", f(2, bins, parts), Const(np.int64(length)) if bins < length else None, Const(np.int64(1)), opset=20, name=name,
+                         absolute=1e-5 * scale, relative=0, **attributes)
+    return [of(1000, 1, "factors", onesided=1), of(2310, 2, "many-factors"), of(1031, 2, "prime", inverse=1), of(2053, 1, "long-prime"),
+            of(999, 2, "real", inverse=1, onesided=1),
+            Transform("STFT", f(2, 6000, 1), Const(np.int64(300)), Const(np.hanning(1200).astype(np.float32)), Const(np.int64(1200)), opset=17,
+                      absolute=3e-4, relative=0)]
 
 
 def others():
@@ -57,4 +91,4 @@ def others():
 
 
 def cases():
-    return col2im() + regions() + others()
+    return col2im() + regions() + transforms() + others()

@@ -331,8 +331,10 @@ void Importer::importNode(const Node &N) {
 }
 
 void Importer::importNodes(const Graph &G) {
+  const Graph *Around = std::exchange(Innermost, &G);
   for (const Node &N : G.Nodes)
     importNode(N);
+  Innermost = Around;
 }
 
 std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,

@@ -142,6 +142,8 @@ public:
   /// the node does with them. False if it cannot be.
   bool require(const Expr &Left, bool Equal, const Expr &Right,
                const std::string &What, NodeImport &Where);
+  /// Runs check that a scalar flag is never set, wherever the node stands.
+  void forbid(NodeImport &Where, Value Flag, const std::string &What);
   /// A size of its own for a number that the model computes: dim `Axis` of the
   /// node's output `Of`, and never more than `AtMost`. None after a fault.
   std::optional<Expr> decideSize(NodeImport &N, Value Count, const Expr &AtMost,
@@ -162,11 +164,17 @@ public:
 private:
   using Scope = std::unordered_map<std::string, Entry>;
 
+  /// An i64 scalar that must be 0, and what the message says if it is not.
+  struct Forbidden {
+    Value Flag;
+    std::string What;
+  };
   /// A loop's body or a branch that is being imported. What belongs to scopes
   /// around it is built in front of its holder.
   struct OpenBody {
     size_t Scope; ///< the first that is inside
     mlir::Operation *Holder;
+    std::vector<Forbidden> Flags; ///< its loop or branch hands them on
   };
   using BodyFunction = llvm::function_ref<std::optional<SmallVector<Value>>(
       ArrayRef<Value> Arguments)>;
@@ -175,6 +183,16 @@ private:
                                                mlir::Region &Body,
                                                mlir::TypeRange Arguments,
                                                BodyFunction Emit);
+  void addForbidden(NodeImport &N, Forbidden F);
+  /// Lets each iteration hand on whether a flag of the body was set yet.
+  void carryFlags(NodeImport &N, graph::LoopOp Draft,
+                  ArrayRef<Forbidden> Flags);
+  /// Both sides of a branch give its flags behind their results.
+  void yieldFlags(NodeImport &N, graph::IfOp Draft, ArrayRef<Forbidden> Then,
+                  ArrayRef<Forbidden> Else);
+  /// Takes the flags from results, the first at `First`, to what is around.
+  void takeFlags(NodeImport &N, SmallVector<Value> &Results, size_t First,
+                 ArrayRef<Forbidden> Flags);
   /// For what is built for an entry of a scope.
   void setInsertionPointFor(size_t Scope);
   /// Takes a symbol to be a multiple of what makes two sizes equal.
@@ -271,12 +289,14 @@ private:
   /// The modules of nodes, by name.
   mlir::NamedAttrList NodeScopes;
   const Graph *Top = nullptr;
+  const Graph *Innermost = nullptr; ///< whose nodes are being imported
   size_t Inlined = 0; ///< nodes that unrolled loops and taken branches added
   /// A few faults in front are mended first; time is bounded.
   static constexpr size_t MostProbed = 2'000;
   size_t Probed = 0;
   std::vector<Scope> Scopes;
-  std::vector<OpenBody> Bodies; ///< outer ones first
+  std::vector<OpenBody> Bodies;     ///< outer ones first
+  std::vector<Forbidden> BodyFlags; ///< of the body that was closed last
   /// Symbols that number iterations: equal to nothing else.
   std::set<std::string, std::less<>> Counters;
   std::deque<Tensor> Made; ///< data that rules made

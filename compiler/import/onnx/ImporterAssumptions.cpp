@@ -237,4 +237,12 @@ bool Importer::require(const Expr &Left, bool Equal, const Expr &Right,
   return true;
 }
 
+void Importer::forbid(NodeImport &Where, Value Flag, const std::string &What) {
+  if (Diags != &TheDiags)
+    return;
+  Flag = Where.reshape(Where.cast(Flag, Where.i64()), {});
+  if (Flag)
+    addForbidden(Where, {Flag, nodeText(Where.node()) + " " + What});
+}
+
 } // namespace kpc::onnx

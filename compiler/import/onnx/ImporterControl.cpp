@@ -20,9 +20,10 @@ std::optional<SmallVector<Value>> Importer::importBody(Operation *Holder,
   OpBuilder::InsertionGuard Guard(B);
   SmallVector<Location> Locs(Arguments.size(), Holder->getLoc());
   Block *Inside = B.createBlock(&Body, {}, Arguments, Locs);
-  Bodies.push_back({Scopes.size(), Holder});
+  Bodies.push_back({Scopes.size(), Holder, {}});
   SmallVector<Value> Given(Inside->getArguments());
   std::optional<SmallVector<Value>> Results = Emit(Given);
+  BodyFlags = std::move(Bodies.back().Flags);
   Bodies.pop_back();
   // Drafts of loops and branches are erased, and their ops with them.
   Evaluator.clear();
@@ -37,6 +38,58 @@ void Importer::setInsertionPointFor(size_t Scope) {
       B.setInsertionPoint(Body.Holder);
       return;
     }
+}
+
+//===----------------------------------------------------------------------===//
+// Checks of what bodies compute
+//===----------------------------------------------------------------------===//
+
+/// Numbers of the model become its sizes outside of loops and branches alone.
+void Importer::addForbidden(NodeImport &N, Forbidden F) {
+  if (!Bodies.empty())
+    return Bodies.back().Flags.push_back(std::move(F));
+  Expr Size = addDataSize(N, F.Flag, Expr(1), N.node().Outputs[0] + "_fault");
+  Requirements.push_back({Size, Expr(0), /*Equal=*/true, F.What});
+}
+
+void Importer::carryFlags(NodeImport &N, LoopOp Draft,
+                          ArrayRef<Forbidden> Flags) {
+  OpBuilder::InsertionGuard Guard(B);
+  Operation *Yield = Draft.getBody().front().getTerminator();
+  for (const Forbidden &F : Flags) {
+    B.setInsertionPoint(Draft);
+    Value None = N.scalarInt(0, N.i64());
+    auto At = static_cast<unsigned>(Draft.getInits().size() +
+                                    (Draft.endsByData() ? 1 : 0));
+    Draft.getInitsMutable().append(None);
+    Value Before =
+        Draft.getBody().front().addArgument(None.getType(), Draft.getLoc());
+    B.setInsertionPoint(Yield);
+    Yield->insertOperands(At, N.max(Before, F.Flag));
+  }
+}
+
+void Importer::yieldFlags(NodeImport &N, IfOp Draft, ArrayRef<Forbidden> Then,
+                          ArrayRef<Forbidden> Else) {
+  OpBuilder::InsertionGuard Guard(B);
+  Operation *Sides[] = {Draft.getThen().front().getTerminator(),
+                        Draft.getOtherwise().front().getTerminator()};
+  ArrayRef<Forbidden> Flags[] = {Then, Else};
+  for (size_t Of : {0, 1})
+    for (const Forbidden &F : Flags[Of])
+      for (size_t Side : {0, 1}) {
+        B.setInsertionPoint(Sides[Side]);
+        Value Flag = Side == Of ? F.Flag : N.scalarInt(0, N.i64());
+        Sides[Side]->insertOperands(Sides[Side]->getNumOperands(), Flag);
+      }
+}
+
+void Importer::takeFlags(NodeImport &N, SmallVector<Value> &Results,
+                         size_t First, ArrayRef<Forbidden> Flags) {
+  for (auto [I, F] : llvm::enumerate(Flags))
+    addForbidden(N, {Results[First + I], F.What});
+  Results.erase(Results.begin() + First,
+                Results.begin() + First + Flags.size());
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,9 +134,12 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
   std::optional<SmallVector<Value>> Yielded = importBody(
       Draft, Draft.getBody(), TypeRange(ValueRange(Inits)),
       [&](ArrayRef<Value> Carried) { return Body(Counter, Carried); });
+  std::vector<Forbidden> Flags = std::move(BodyFlags);
   LoopOp Loop;
-  if (Yielded)
+  if (Yielded) {
+    carryFlags(N, Draft, Flags);
     Loop = frontend::finishLoop(N, Draft, Reversed);
+  }
   if (!Loop) {
     Draft.walk([&](LoopOp Lost) {
       forgetCounter(Expr::symbol(Lost.getCounter().str()));
@@ -91,7 +147,9 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
     Draft.erase();
     return std::nullopt;
   }
-  return SmallVector<Value>(Loop.getResults());
+  SmallVector<Value> Results(Loop.getResults());
+  takeFlags(N, Results, Inits.size(), Flags);
+  return Results;
 }
 
 bool Importer::attempt(NodeImport &N,
@@ -178,9 +236,18 @@ std::optional<SmallVector<Value>> Importer::branch(
   auto Draft = IfOp::create(B, N.loc(), TypeRange(), Condition);
   auto First = importBody(Draft, Draft.getThen(), {},
                           [&](ArrayRef<Value>) { return Then(); });
+  std::vector<Forbidden> Flags = std::move(BodyFlags);
   if (First && importBody(Draft, Draft.getOtherwise(), {},
-                          [&](ArrayRef<Value>) { return Else(*First); }))
-    return frontend::finishBranches(N, Draft, First->size());
+                          [&](ArrayRef<Value>) { return Else(*First); })) {
+    std::vector<Forbidden> Others = std::move(BodyFlags);
+    yieldFlags(N, Draft, Flags, Others);
+    llvm::append_range(Flags, Others);
+    auto Results =
+        frontend::finishBranches(N, Draft, First->size() + Flags.size());
+    if (Results)
+      takeFlags(N, *Results, First->size(), Flags);
+    return Results;
+  }
   Draft.erase();
   return std::nullopt;
 }
@@ -201,6 +268,7 @@ Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
     });
   };
   bool Good = Fill(Then, Draft.getThen()).has_value();
+  std::vector<Forbidden> Flags = std::move(BodyFlags);
   // What a branch needs of the sizes may decide which one is taken: exporters
   // write a squeeze of a dim that may be 1 as a branch on that.
   if (std::optional<bool> Taken = Good ? knownBool(Condition) : std::nullopt) {
@@ -212,10 +280,17 @@ Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
     return Results;
   }
   Good = Good && Fill(Else, Draft.getOtherwise());
-  if (Good)
-    return frontend::finishBranches(N, Draft, Count, [&](unsigned I) {
-      return decideBranchSizes(N, Draft, Condition, I);
-    });
+  if (Good) {
+    std::vector<Forbidden> Others = std::move(BodyFlags);
+    yieldFlags(N, Draft, Flags, Others);
+    llvm::append_range(Flags, Others);
+    auto Results = frontend::finishBranches(
+        N, Draft, Count + Flags.size(),
+        [&](unsigned I) { return decideBranchSizes(N, Draft, Condition, I); });
+    if (Results)
+      takeFlags(N, *Results, Count, Flags);
+    return Results;
+  }
   Draft.erase();
   return std::nullopt;
 }

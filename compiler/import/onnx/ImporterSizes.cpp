@@ -63,9 +63,20 @@ static bool keepsSizes(std::string_view Op) {
 }
 
 /// What the model declares of a value, or of one that has its sizes.
+/// What a graph says of a value's sizes.
+static const ValueInfo *declaredIn(const Graph &G, std::string_view Name) {
+  for (const ValueInfo &V : G.Outputs)
+    if (V.Name == Name && V.Shape)
+      return &V;
+  auto It = G.Values.find(std::string(Name));
+  return It != G.Values.end() && It->second.Shape ? &It->second : nullptr;
+}
+
 const ValueInfo *Importer::declared(std::string_view Name) {
+  // What a function declares need not hold for each of its calls.
   if (Scopes.size() != 1)
-    return nullptr;
+    return Bodies.empty() || !Innermost ? nullptr
+                                        : declaredIn(*Innermost, Name);
   if (!Followers) {
     Followers.emplace();
     for (const Node &N : Top->Nodes)
@@ -75,12 +86,8 @@ const ValueInfo *Importer::declared(std::string_view Name) {
   }
   constexpr unsigned MostFollowed = 16;
   for (unsigned I = 0; I < MostFollowed; ++I) {
-    for (const ValueInfo &V : Top->Outputs)
-      if (V.Name == Name && V.Shape)
-        return &V;
-    if (auto It = Top->Values.find(std::string(Name));
-        It != Top->Values.end() && It->second.Shape)
-      return &It->second;
+    if (const ValueInfo *Found = declaredIn(*Top, Name))
+      return Found;
     auto Next = Followers->find(Name);
     if (Next == Followers->end())
       return nullptr;

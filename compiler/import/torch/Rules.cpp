@@ -24,7 +24,8 @@ const std::vector<const Rule *> &allRules() {
           controlRules(),      selectionRules(),   complexRules(),
           quantizationRules(), specialRules(),     lossRules(),
           statisticsRules(),   compositionRules(), spectralRules(),
-          expertRules(),       patchRules(),       matrixRules()})
+          expertRules(),       patchRules(),       matrixRules(),
+          factorizationRules()})
       for (const Rule &R : Table)
         Rows.push_back(&R);
     return Rows;

@@ -56,6 +56,7 @@ ArrayRef<Rule> quantizationRules();
 ArrayRef<Rule> specialRules();
 ArrayRef<Rule> lossRules();
 ArrayRef<Rule> matrixRules();
+ArrayRef<Rule> factorizationRules();
 ArrayRef<Rule> statisticsRules();
 ArrayRef<Rule> compositionRules();
 ArrayRef<Rule> spectralRules();

@@ -44,7 +44,7 @@ abs.default absolute.default acos.default acosh.default arccos.default
     signbit.default sinc.default special_digamma.default special_entr.default
     special_erfc.default special_erfcx.default special_erfinv.default
     special_gammaln.default special_i0.default special_i0e.default
-    special_log_ndtr.default special_psi.default special_sinc.default
+    special_i1.default special_i1e.default special_log_ndtr.default special_psi.default special_sinc.default
     msort.default fliplr.default flipud.default trace.default angle.default
     _shape_as_tensor.default |
     T:self
@@ -270,6 +270,38 @@ matrix_power.default linalg_matrix_power.default | T:self i:n
 cholesky.default linalg_cholesky.default | T:self b:upper=
 linalg_cholesky_ex.default | T:self *b:upper= *b:check_errors= =2
 linalg_norm.default | T:self S?:ord= i[]?:dim= b:keepdim= *d?:dtype=
+linalg_matrix_norm.default | T:self S:ord i[]:dim= b:keepdim= *d?:dtype=
+nuclear_norm.default | T:self b:keepdim=
+nuclear_norm.dim | T:self i[]:dim b:keepdim=
+linalg_qr.default | T:A s:mode= =2
+qr.default | T:self b:some= =2
+linalg_eigh.default | T:self s:UPLO= =2
+linalg_eigvalsh.default | T:self s:UPLO=
+_linalg_eigh.default | T:A s:UPLO= b:compute_v= =2
+linalg_svd.default | T:A b:full_matrices= *s?:driver= =3
+_linalg_svd.default | T:A b:full_matrices= b:compute_uv= *s?:driver= =3
+svd.default | T:self b:some= b:compute_uv= =3
+linalg_svdvals.default | T:A *s?:driver=
+linalg_pinv.default | T:self f:rcond= b:hermitian=
+linalg_pinv.atol_rtol_float | T:self *f?:atol= *f?:rtol= *b:hermitian=
+linalg_lstsq.default | T:self T:b f?:rcond= *s?:driver= =4
+ctc_loss.IntList | T:log_probs T:targets i[]:input_lengths i[]:target_lengths
+    i:blank= i:reduction= b:zero_infinity=
+ctc_loss.Tensor | T:log_probs T:targets T:input_lengths T:target_lengths
+    i:blank= i:reduction= b:zero_infinity=
+_ctc_loss.default | T:log_probs T:targets i[]:input_lengths i[]:target_lengths
+    i:blank= b:zero_infinity= =2
+_ctc_loss.Tensor | T:log_probs T:targets T:input_lengths T:target_lengths
+    i:blank= b:zero_infinity= =2
+multilabel_margin_loss.default | T:self T:target i:reduction=
+multilabel_margin_loss_forward.default | T:self T:target i:reduction =2
+polygamma.default special_polygamma.default | i:n T:self
+special_zeta.default | T:self T:other
+special_zeta.self_scalar | S:self T:other
+special_zeta.other_scalar | T:self S:other
+torchvision.deform_conv2d.default | T:input T:weight T:offset T:mask T:bias
+    i:stride_h i:stride_w i:pad_h i:pad_w i:dilation_h i:dilation_w i:groups
+    i:offset_groups b:use_mask
 linalg_norm.ord_str | T:self s:ord i[]?:dim= b:keepdim= *d?:dtype=
 linalg_matrix_norm.str_ord | T:self s:ord= i[]:dim= b:keepdim= *d?:dtype=
 frobenius_norm.dim | T:self i[]:dim b:keepdim=

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Fourier.h"
 #include "compiler/import/Matrices.h"
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
@@ -88,85 +89,38 @@ static void importInverse(NodeImport &N) {
 }
 
 //===----------------------------------------------------------------------===//
-// DFT, STFT: products with a matrix of cosines and sines
+// DFT, STFT
 //===----------------------------------------------------------------------===//
-
-/// The longest transform: its matrices have the square of it elements.
-static constexpr int64_t LongestTransform = 4096;
-
-/// [Length, Bins] of cos or sin of 2 pi j k / Length.
-static Value turns(NodeImport &N, int64_t Length, int64_t Bins, bool Sine,
-                   double Factor) {
-  std::vector<float> Values;
-  for (int64_t J = 0; J < Length; ++J)
-    for (int64_t K = 0; K < Bins; ++K) {
-      double Angle = 2 * M_PI * static_cast<double>(J * K % Length) /
-                     static_cast<double>(Length);
-      Values.push_back(static_cast<float>(
-          Factor * (Sine ? std::sin(Angle) : std::cos(Angle))));
-    }
-  return N.data(Tensor::ofFloats(Sine ? "sin" : "cos", {Length, Bins}, Values));
-}
 
 /// The transform of [..., Length, 1 or 2] along the axis before the last.
 static Value transform(NodeImport &N, Value X, int64_t Length, int64_t Bins,
                        bool Inverse) {
-  int64_t Last = N.rank(X) - 1;
-  Dims Rows(N.dims(X).drop_back());
-  Value Cos = turns(N, Length, Bins, false, 1);
-  Value Sin = turns(N, Length, Bins, true, Inverse ? 1 : -1);
-  Type Element = N.element(X);
-  Cos = N.cast(Cos, Element);
-  Sin = N.cast(Sin, Element);
-  Value Real = N.reshape(N.sliceAxis(X, Last, 0, 1), Rows);
-  // exp(i a) = cos a + i sin a
-  Value Re = N.matmul(Real, Cos), Im = N.matmul(Real, Sin);
-  if (N.dims(X).back() == Expr(2)) {
-    Value Imaginary = N.reshape(N.sliceAxis(X, Last, 1, 1), Rows);
-    Re = N.sub(Re, N.matmul(Imaginary, Sin));
-    Im = N.add(Im, N.matmul(Imaginary, Cos));
-  }
-  Value Y = N.concat({N.unsqueeze(Re, {Last}), N.unsqueeze(Im, {Last})}, Last);
-  return Inverse ? N.mulScalar(Y, 1.0 / static_cast<double>(Length)) : Y;
+  bool IsComplex = N.dims(X).back() == Expr(2);
+  if (!IsComplex)
+    X = N.reshape(X, N.dims(X).drop_back());
+  return frontend::fourier(N, X, IsComplex, Bins, Inverse,
+                           Inverse ? 1.0 / static_cast<double>(Length) : 1);
 }
 
 /// The real signal of `Length` elements, from the first half of its spectrum,
-/// [..., Bins, 2]: what is left out mirrors what is there.
+/// [..., Bins, 1 or 2].
 static Value inverseOfOneSide(NodeImport &N, Value X, int64_t Bins,
                               int64_t Length) {
   int64_t Last = N.rank(X) - 1;
-  Dims Rows(N.dims(X).drop_back());
-  std::vector<float> Cos, Sin;
-  for (int64_t K = 0; K < Bins; ++K)
-    for (int64_t J = 0; J < Length; ++J) {
-      bool Alone = K == 0 || 2 * K == Length;
-      double Factor = (Alone ? 1.0 : 2.0) / static_cast<double>(Length);
-      double Angle = 2 * M_PI * static_cast<double>(J * K % Length) /
-                     static_cast<double>(Length);
-      Cos.push_back(static_cast<float>(Factor * std::cos(Angle)));
-      Sin.push_back(Alone ? 0 : static_cast<float>(-Factor * std::sin(Angle)));
-    }
-  Type Element = N.element(X);
-  auto Table = [&](std::string Name, const std::vector<float> &Values) {
-    return N.cast(
-        N.data(Tensor::ofFloats(std::move(Name), {Bins, Length}, Values)),
-        Element);
-  };
-  Value Real = N.reshape(N.sliceAxis(X, Last, 0, 1), Rows);
-  Value Y = N.matmul(Real, Table("cos", Cos));
-  if (N.dims(X).back() == Expr(2)) {
-    Value Imaginary = N.reshape(N.sliceAxis(X, Last, 1, 1), Rows);
-    Y = N.add(Y, N.matmul(Imaginary, Table("sin", Sin)));
-  }
-  return N.unsqueeze(Y, {Last});
+  if (N.dims(X).back() == Expr(1))
+    X = N.concat({X, N.mulScalar(X, 0)}, Last);
+  if (Bins > Length / 2 + 1)
+    X = N.sliceAxis(X, Last - 1, 0, Expr(Length / 2 + 1));
+  return N.unsqueeze(
+      frontend::realSignal(N, X, Length, 1.0 / static_cast<double>(Length)),
+      {Last});
 }
 
 static bool plausible(NodeImport &N, const Expr &Length) {
-  std::optional<int64_t> L = Length.asConstant();
-  if (L && *L >= 1 && *L <= LongestTransform)
+  if (frontend::isTransformable(Length))
     return true;
   N.unsupported("a transform of length " + Length.str() + "; kpc takes 1 to " +
-                std::to_string(LongestTransform));
+                std::to_string(frontend::LongestTransform));
   return false;
 }
 
@@ -315,9 +269,10 @@ ArrayRef<Rule> linearRules() {
       {"com.microsoft", "Inverse", 1, 1, importInverse,
        "matrices of up to 1,024 rows"},
       {"", "DFT", 17, Newest, importDft,
-       "lengths of up to 4096, known when compiling"},
+       "lengths of up to 1,048,576, known when compiling"},
       {"", "STFT", 17, Newest, importStft,
-       "lengths of up to 4096, known when compiling; the step may be an input"},
+       "lengths of up to 1,048,576, known when compiling; the step may be an "
+       "input"},
   };
   return Rows;
 }

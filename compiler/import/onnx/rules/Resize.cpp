@@ -72,21 +72,39 @@ static double resizedBy(double Factor, const AxisResize &A) {
   return std::floor(static_cast<double>(*A.In.asConstant()) * Factor + 0.5);
 }
 
-/// The factor that sizes were made with, where only the results are known: it
-/// is that of one axis, and gives the sizes of all. None if no axis has it.
-static std::optional<double> factorBehind(ArrayRef<AxisResize> Axes) {
-  for (const AxisResize &A : Axes)
-    if (llvm::all_of(Axes, [&](const AxisResize &Other) {
-          return resizedBy(*A.Scale, Other) ==
-                 static_cast<double>(*Other.Out.asConstant());
-        }))
-      return A.Scale;
-  return std::nullopt;
+/// The same where the run knows the sizes: the length In * To / From, a half
+/// rounded up, is least or greatest with the factor that is.
+static void keepAspectOfSizes(NodeImport &N, std::vector<AxisResize> &Axes,
+                              bool Least) {
+  auto Better = [&](const Expr &A, const Expr &C) {
+    return Least ? Expr::min(A, C) : Expr::max(A, C);
+  };
+  Value Factor;
+  Dims Lengths;
+  for (const AxisResize &A : Axes) {
+    Expr From = Expr::max(A.In, 1);
+    Value Own =
+        N.div(N.sizeScalar(A.Out, N.f32()), N.sizeScalar(From, N.f32()));
+    Factor = !Factor ? Own : Least ? N.min(Factor, Own) : N.max(Factor, Own);
+    for (size_t I = 0; I < Axes.size(); ++I) {
+      Expr Length = (Axes[I].In * A.Out * 2 + From).floorDiv(From * 2);
+      if (I == Lengths.size())
+        Lengths.push_back(Length);
+      else
+        Lengths[I] = Better(Lengths[I], Length);
+    }
+  }
+  for (auto [A, Length] : llvm::zip_equal(Axes, Lengths)) {
+    A.Scale.reset();
+    A.ScaleInput = Factor;
+    A.Out = N.importer().facts().simplify(Length);
+  }
 }
 
 /// Sizes after keep_aspect_ratio_policy, which takes one factor for all axes.
 static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
   std::string Policy = N.stringAttribute("keep_aspect_ratio_policy", "stretch");
+  // It says what sizes mean. Scales are taken as they are.
   if (Policy == "stretch")
     return true;
   if (Policy != "not_larger" && Policy != "not_smaller") {
@@ -95,10 +113,19 @@ static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
                "'");
     return false;
   }
+  bool Known = llvm::all_of(Axes, [](const AxisResize &A) {
+    return A.Scale && A.In.isConstant() && A.Out.isConstant();
+  });
+  if (!Known && llvm::none_of(Axes, [](const AxisResize &A) {
+        return A.ScaleInput != nullptr;
+      })) {
+    keepAspectOfSizes(N, Axes, Policy == "not_larger");
+    return !N.bad();
+  }
   std::optional<double> Factor;
   for (const AxisResize &A : Axes) {
     if (!A.Scale) {
-      N.unsupported("keep_aspect_ratio_policy on sizes known only at run "
+      N.unsupported("keep_aspect_ratio_policy on scales known only at run "
                     "time");
       return false;
     }
@@ -107,13 +134,8 @@ static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
     if (!Better)
       Factor = A.Scale;
   }
-  // The declared output has the sizes that the policy gave.
-  if (N.hasInput(3) && !N.contents(3))
-    Factor = factorBehind(Axes);
-  if (!Factor) {
-    N.unsupported("keep_aspect_ratio_policy on sizes known only at run time");
-    return false;
-  }
+  if (!Factor)
+    return true;
   for (AxisResize &A : Axes) {
     A.Scale = Factor;
     double Out = resizedBy(*Factor, A);
@@ -128,55 +150,121 @@ static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
   return true;
 }
 
-/// Lets runs check that a scale that only they know gives the size that the
-/// model declares: floor(In * Scale) in f32, as onnxruntime computes it.
-/// Numbers of the model become its sizes outside of loops and branches alone.
-static bool checkDeclaredSize(NodeImport &N, const AxisResize &A,
-                              int64_t Axis) {
-  if (N.importer().isInBody())
-    return true;
-  // The greatest f32 that is an i32.
-  constexpr double Greatest = 2147483520;
+/// The greatest f32 that is an i32.
+static constexpr int64_t GreatestLength = 2147483520;
+
+/// floor(In * Scale) in f32, as onnxruntime computes it.
+static Value scaledLength(NodeImport &N, const AxisResize &A) {
   Value Length = N.mul(N.sizeScalar(A.In, N.f32()), A.ScaleInput);
   if (!Length)
-    return false;
+    return {};
   Length = N.unary<FloorOp>(N.max(Length, N.like(0, Length)));
-  Length = N.min(Length, N.like(Greatest, Length));
-  std::optional<Expr> Size = N.importer().decideSize(
-      N, N.cast(Length, N.i64()), Expr(int64_t(Greatest)), /*Axis=*/SIZE_MAX);
+  Length = N.min(Length, N.like(double(GreatestLength), Length));
+  return N.cast(Length, N.i64());
+}
+
+/// Lets runs check that a length that only they know is the one that the model
+/// declares. False after a report.
+static bool checkDeclared(NodeImport &N, Value Length, const Expr &Declared,
+                          int64_t Axis, const std::string &By) {
+  Importer &I = N.importer();
+  std::string What = "resizes axis " + std::to_string(Axis) + " by its " + By +
+                     " to the declared size";
+  if (I.isInBody()) {
+    I.forbid(N,
+             N.compare(Predicate::ne, Length, N.sizeScalar(Declared, N.i64())),
+             What);
+    return !N.bad();
+  }
+  std::optional<Expr> Size =
+      I.decideSize(N, Length, Expr(GreatestLength), /*Axis=*/SIZE_MAX);
   if (!Size)
     return false;
-  if (N.importer().require(*Size, true, A.Out,
-                           "resizes axis " + std::to_string(Axis) +
-                               " by its scales to the declared size",
-                           N))
+  if (I.require(*Size, true, Declared, What, N))
     return true;
   N.fail(Code::ImportShape, "resizes axis " + std::to_string(Axis) + " to " +
                                 Size->str() + ", but the model declares " +
-                                A.Out.str());
+                                Declared.str());
   return false;
 }
 
-/// Scales that are an input of the model; the sizes are then the declared ones.
+/// Element `I` of a vector.
+static Value element(NodeImport &N, Value V, size_t I) {
+  return N.reshape(N.sliceAxis(V, 0, static_cast<int64_t>(I), 1), {});
+}
+
+/// Scales that only the run knows. The sizes are those that the model declares,
+/// or else the run decides them.
 static std::optional<std::vector<AxisResize>>
 runTimeScales(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
-              ArrayRef<Expr> Declared) {
+              const std::optional<Dims> &Declared) {
   std::vector<AxisResize> Result;
   Value Scales = N.input(2);
-  if (!Scales || N.rank(Scales) != 1)
+  if (!Scales || N.rank(Scales) != 1 ||
+      !N.unify(N.dims(Scales)[0], Expr(static_cast<int64_t>(Axes.size())))) {
+    if (Scales)
+      N.fail(Code::ImportShape, "scales is " + dimsText(N.dims(Scales)) +
+                                    " for " + std::to_string(Axes.size()) +
+                                    " axes");
     return std::nullopt;
+  }
   for (size_t I = 0; I < Axes.size(); ++I) {
+    auto Axis = static_cast<size_t>(Axes[I]);
     AxisResize A;
-    A.In = N.dims(X)[static_cast<size_t>(Axes[I])];
-    A.Out = Declared[static_cast<size_t>(Axes[I])];
-    A.ScaleInput = N.reshape(
-        N.cast(N.sliceAxis(Scales, 0, static_cast<int64_t>(I), 1), N.f32()),
-        {});
-    if (!A.ScaleInput || !checkDeclaredSize(N, A, Axes[I]))
+    A.In = N.dims(X)[Axis];
+    A.ScaleInput = N.cast(element(N, Scales, I), N.f32());
+    Value Length = scaledLength(N, A);
+    if (!Length)
       return std::nullopt;
+    if (Declared) {
+      A.Out = (*Declared)[Axis];
+      if (!checkDeclared(N, Length, A.Out, Axes[I], "scales"))
+        return std::nullopt;
+    } else {
+      std::optional<Expr> Out =
+          N.decideSize(Length, Expr(GreatestLength), Axis);
+      if (!Out)
+        return std::nullopt;
+      A.Out = *Out;
+    }
     Result.push_back(A);
   }
   return Result;
+}
+
+/// What `sizes` says. Inside of loops and branches the declared sizes stand for
+/// what only the run knows; elsewhere runs check those.
+static std::optional<std::vector<Expr>>
+wantedSizes(NodeImport &N, ArrayRef<int64_t> Axes,
+            const std::optional<Dims> &Declared) {
+  if (!Declared || !N.hasInput(3) || N.contents(3) ||
+      N.stringAttribute("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return N.knownSizes(3, "sizes");
+  std::vector<Expr> Sizes;
+  if (!N.importer().isInBody()) {
+    std::optional<std::vector<Expr>> Known = N.knownSizes(3, "sizes");
+    for (size_t I = 0; Known && I < Known->size() && I < Axes.size(); ++I) {
+      const Expr &Wanted = (*Declared)[static_cast<size_t>(Axes[I])];
+      bool Same =
+          N.importer().require((*Known)[I], true, Wanted,
+                               "resizes axis " + std::to_string(Axes[I]) +
+                                   " by its sizes to the declared size",
+                               N);
+      (*Known)[I] = Same ? Wanted : (*Known)[I];
+    }
+    return Known;
+  }
+  Value Given = N.input(3);
+  if (!Given || N.rank(Given) != 1 ||
+      !N.unify(N.dims(Given)[0], Expr(static_cast<int64_t>(Axes.size()))))
+    return N.knownSizes(3, "sizes");
+  for (size_t I = 0; I < Axes.size(); ++I) {
+    Sizes.push_back((*Declared)[static_cast<size_t>(Axes[I])]);
+    if (!checkDeclared(N, N.cast(element(N, Given, I), N.i64()), Sizes.back(),
+                       Axes[I], "sizes"))
+      return std::nullopt;
+  }
+  return Sizes;
 }
 
 static std::optional<std::vector<AxisResize>>
@@ -189,17 +277,12 @@ axisResizes(NodeImport &N, Value X, ArrayRef<int64_t> Axes) {
   std::optional<Dims> Declared = N.declaredSizes(0);
   if (Declared && Declared->size() != N.dims(X).size())
     Declared.reset();
-  if (UseScales && !Scales && Declared)
-    return runTimeScales(N, X, Axes, *Declared);
-  if (!UseScales && !N.contents(3) && Declared && N.hasInput(3)) {
-    Sizes.emplace();
-    for (int64_t A : Axes)
-      Sizes->push_back((*Declared)[static_cast<size_t>(A)]);
-  } else if (UseScales) {
+  if (UseScales && !Scales && (Declared || !N.importer().isInBody()))
+    return runTimeScales(N, X, Axes, Declared);
+  if (UseScales)
     Factors = N.knownReals(2, "scales");
-  } else {
-    Sizes = N.knownSizes(3, "sizes");
-  }
+  else
+    Sizes = wantedSizes(N, Axes, Declared);
   if (N.bad())
     return std::nullopt;
   size_t Given = UseScales ? Factors->size() : Sizes->size();
@@ -328,11 +411,10 @@ static void importResize(NodeImport &N) {
 ArrayRef<Rule> resizeRules() {
   static const Rule Rows[] = {
       {"", "Resize", 10, Newest, importResize,
-       "scales must follow from constants and sizes, sizes also from elements "
-       "of small inputs, or the result's sizes be declared; where a size is "
-       "known only at run time, scales are fractions by 64 at most, and "
-       "antialias, keep_aspect_ratio_policy and, to a size that is not known, "
-       "pytorch_half_pixel and tf_crop_and_resize do not compile"},
+       "where only the run knows scales or sizes inside a loop or branch, the "
+       "model must declare the result's sizes; where a size is known only at "
+       "run time, scales that are constants are fractions by 64 at most, and "
+       "antialias does not compile"},
       {"", "Upsample", 1, 9, importResize,
        "scales must be known when compiling"},
   };

@@ -212,10 +212,14 @@ static Value coordinates(NodeImport &N, const ResizeOptions &O,
     Value Start = Edge(A.RoiStartInput, A.RoiStart);
     Value End = Edge(A.RoiEndInput, A.RoiEnd);
     // A single element sits in the middle.
+    Value Middle = N.broadcast(N.mulScalar(N.add(Start, End), 0.5), {A.Out});
     if (A.Out == Expr(1))
-      return N.broadcast(N.mulScalar(N.add(Start, End), 0.5), {A.Out});
-    Value Step = N.div(N.sub(End, Start), N.addScalar(Out, -1));
-    return N.add(Start, N.mul(At, Step));
+      return Middle;
+    Value Steps = N.addScalar(Out, -1);
+    Value Many = N.compare(Predicate::gt, Steps, N.like(0, Steps));
+    Value Step = N.div(N.sub(End, Start), N.max(Steps, N.like(1, Steps)));
+    Value Spread = N.add(Start, N.mul(At, Step));
+    return A.Out.isConstant() ? Spread : N.select(Many, Spread, Middle);
   }
   Value Half = N.div(N.addScalar(At, 0.5), Scale);
   if (O.Coordinates == "tf_half_pixel_for_nn")
@@ -227,7 +231,12 @@ static Value coordinates(NodeImport &N, const ResizeOptions &O,
         N.mul(N.mulScalar(In, 0.5), N.sub(N.scalar(1, N.f32()), Share));
     Half = N.add(Half, Offset);
   }
-  return N.addScalar(Half, -0.5);
+  Half = N.addScalar(Half, -0.5);
+  // One output element is taken from 0.
+  if (O.Coordinates == "pytorch_half_pixel" && !A.Out.isConstant())
+    Half = N.select(N.compare(Predicate::gt, Out, N.like(1, Out)), Half,
+                    N.like(0, Half));
+  return Half;
 }
 
 /// The interpolation kernel at distances.
@@ -328,17 +337,8 @@ static Value tapsOf(NodeImport &N, Value X, int64_t Axis,
 
 Value resizeBySizes(NodeImport &N, Value X, int64_t Axis,
                     const ResizeOptions &O, const AxisResize &A) {
-  if (O.Coordinates == "pytorch_half_pixel") {
-    // One output element is taken from 0; whether there is one must be known.
-    if (!A.Out.isConstant())
-      return N.unsupported("pytorch_half_pixel to a size of " + A.Out.str() +
-                           ", which is known only at run time");
-    if (A.Out == Expr(1))
-      return N.sliceAxis(X, Axis, 0, 1);
-  }
-  if (O.Coordinates == "tf_crop_and_resize" && !A.Out.isConstant())
-    return N.unsupported("tf_crop_and_resize to a size of " + A.Out.str() +
-                         ", which is known only at run time");
+  if (O.Coordinates == "pytorch_half_pixel" && A.Out == Expr(1))
+    return N.sliceAxis(X, Axis, 0, 1);
   Value Source = coordinates(N, O, A);
   Value Y = tapsOf(N, X, Axis, O, A, Source);
   if (O.Coordinates != "tf_crop_and_resize" || !Y)

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/Matrices.h"
 #include "compiler/import/torch/Rules.h"
+#include "compiler/import/torch/rules/Factorizations.h"
 
 #include <cmath>
 
@@ -289,6 +290,56 @@ static void cholesky(NodeImport &N) {
 // Norms
 //===----------------------------------------------------------------------===//
 
+/// Norms of matrices in two axes: the sum, the greatest or the least of
+/// singular values, or of sums of columns or rows.
+static void matrixNorm(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
+                       bool IsNuclear, double Order) {
+  bool Keep = N.flag("keepdim", false);
+  Type Stored = N.has("dtype") ? N.type("dtype") : N.element(X);
+  X = N.cast(X, N.wide(X));
+  bool Largest = Order > 0;
+  ReduceKind Picks = Largest ? ReduceKind::max : ReduceKind::min;
+  Value Y;
+  if (IsNuclear || std::abs(Order) == 2) {
+    // The two axes last, and the values in the place of the second.
+    Ints Perm;
+    for (int64_t I = 0; I < N.rank(X); ++I)
+      if (!llvm::is_contained(Axes, I))
+        Perm.push_back(I);
+    llvm::append_range(Perm, Axes);
+    Value S = singularValuesOf(N, N.transpose(X, Perm));
+    if (!S)
+      return N.give();
+    Y = N.reduce(IsNuclear ? ReduceKind::sum : Picks, S, {N.rank(S) - 1});
+    if (Keep && Y) {
+      Ints Sorted(Axes);
+      llvm::sort(Sorted);
+      Y = N.unsqueeze(Y, Sorted);
+    }
+  } else if (std::abs(Order) == 1 || std::isinf(Order)) {
+    bool OfColumns = std::abs(Order) == 1;
+    Value Sums = N.reduce(ReduceKind::sum, N.unary<AbsOp>(X),
+                          {Axes[OfColumns ? 0 : 1]}, /*KeepDims=*/true);
+    Y = N.reduce(Picks, Sums, Axes, Keep);
+  } else {
+    return (void)N.unsupported("a norm of matrices of the order " +
+                               std::to_string(Order) +
+                               "; kpc has 1, 2, infinity, their negatives, "
+                               "fro and nuc");
+  }
+  N.result(N.cast(Y, Stored));
+}
+
+static void nuclearNorm(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  Ints Axes = N.axes("dim", N.rank(X));
+  if (Axes.size() != 2)
+    return (void)N.fail(Code::ImportRank, "a norm of other than two axes");
+  matrixNorm(N, X, Axes, /*IsNuclear=*/true, 0);
+}
+
 /// Norms of vectors, and Frobenius' norm of matrices: the root of all squares.
 template <bool Matrices> static void norm(NodeImport &N) {
   Value X = N.tensor("self");
@@ -299,10 +350,15 @@ template <bool Matrices> static void norm(NodeImport &N) {
   Ints Axes = N.axes("dim", N.rank(X));
   if (Matrices && !N.has("dim") && Axes.size() > 2)
     Axes.erase(Axes.begin(), Axes.end() - 2);
-  if (N.bad() || (Text && N.text("ord", "fro") != "fro") ||
+  if (N.bad())
+    return N.give();
+  std::string Name = Text ? N.text("ord", "fro") : "fro";
+  if (Axes.size() == 2 && N.isFloat(X) && Order && (!Text || Name == "nuc"))
+    return matrixNorm(N, X, Axes, Text, Text ? 0 : N.real("ord", 2));
+  if (Name != "fro" ||
       (Order && !Text && (Axes.size() != 1 || N.real("ord", 2) <= 0)))
     return (void)N.unsupported("norms but those of vectors of an order above "
-                               "0, and Frobenius' of matrices");
+                               "0, and of matrices");
   double P = Order && !Text ? N.real("ord", 2) : 2;
   bool Keep = N.flag("keepdim", false);
   Type Stored = N.has("dtype") ? N.type("dtype") : N.element(X);
@@ -403,6 +459,8 @@ static void distances(NodeImport &N) {
 
 ArrayRef<Rule> matrixRules() {
   constexpr std::string_view Known = "matrices of a known size up to 1024";
+  static constexpr std::string_view BySingular =
+      "norms by singular values: known sizes, the smaller of up to 128";
   static const Rule Rows[] = {
       {"_cdist_forward.default", distances},
       {"_euclidean_dist.default", distances},
@@ -422,16 +480,17 @@ ArrayRef<Rule> matrixRules() {
       {"linalg_det.default", determinants, InPlace::No, Known},
       {"linalg_inv.default", inverse, InPlace::No, Known},
       {"linalg_inv_ex.default", inverse, InPlace::No, Known},
-      {"linalg_matrix_norm.str_ord", norm<true>, InPlace::No,
-       "Frobenius' norm"},
-      {"linalg_norm.default", norm<false>, InPlace::No,
-       "vectors, and Frobenius' norm of matrices"},
-      {"linalg_norm.ord_str", norm<true>, InPlace::No, "Frobenius' norm"},
+      {"linalg_matrix_norm.default", norm<true>, InPlace::No, BySingular},
+      {"linalg_matrix_norm.str_ord", norm<true>, InPlace::No, BySingular},
+      {"linalg_norm.default", norm<false>, InPlace::No, BySingular},
+      {"linalg_norm.ord_str", norm<true>, InPlace::No, BySingular},
       {"linalg_matrix_power.default", power, InPlace::No, Known},
       {"linalg_slogdet.default", logDeterminants<false>, InPlace::No, Known},
       {"linalg_solve.default", solve, InPlace::No, Known},
       {"linalg_solve_ex.default", solve, InPlace::No, Known},
       {"logdet.default", logDeterminants<true>, InPlace::No, Known},
+      {"nuclear_norm.default", nuclearNorm, InPlace::No, BySingular},
+      {"nuclear_norm.dim", nuclearNorm, InPlace::No, BySingular},
       {"matrix_power.default", power, InPlace::No, Known},
       {"slogdet.default", logDeterminants<false>, InPlace::No, Known},
   };

@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/Selection.h"
+#include "compiler/import/Deformed.h"
 #include "compiler/import/Regions.h"
 #include "compiler/import/torch/Rules.h"
 
@@ -173,18 +174,50 @@ static void roiAlign(NodeImport &N) {
                                  ", expected [n, c, h, w] and [r, 5]");
     return;
   }
-  if (Samples < 1)
-    return (void)N.unsupported(
-        "sampling_ratio is " + std::to_string(Samples) +
-        ": the number of samples follows from the boxes, which only the run "
-        "knows. Use a positive one; torchvision's models have 2");
   Type Wide = N.wide(B.X);
   Rois = N.cast(Rois, Wide);
   B.Batch =
       N.cast(N.reshape(N.sliceAxis(Rois, 1, 0, 1), {N.dims(Rois)[0]}), N.i64());
   frontend::readBoxes(N, Rois, 1, N.real("spatial_scale", 1), B);
-  N.result(frontend::alignRegions(N, B, Samples, N.flag("aligned", false),
-                                  /*Max=*/false));
+  bool HalfPixel = N.flag("aligned", false);
+  if (Samples > 0)
+    return N.result(
+        frontend::alignRegions(N, B, Samples, HalfPixel, /*Max=*/false));
+  N.result(frontend::alignRegionsBySize(
+      N, B, HalfPixel, /*Max=*/false,
+      [&](Value Begins, ArrayRef<Value> Inits, frontend::LoopFunction Body) {
+        return N.loop(Expr(frontend::Endless), Inits, {}, Body, Begins);
+      }));
+}
+
+/// Bias and mask are always there; `use_mask` says whether the latter counts.
+static void deformedConvolution(NodeImport &N) {
+  frontend::Deformed D;
+  D.X = N.tensor("input");
+  D.W = N.tensor("weight");
+  D.Offset = N.tensor("offset");
+  D.Bias = N.tensor("bias");
+  if (N.flag("use_mask", false))
+    D.Mask = N.tensor("mask");
+  D.Groups = N.integer("groups", 1);
+  D.OffsetGroups = N.integer("offset_groups", 1);
+  for (size_t I = 0; I < 2; ++I) {
+    std::string Side = I == 0 ? "_h" : "_w";
+    D.Stride[I] = N.integer("stride" + Side, 1);
+    D.Dilation[I] = N.integer("dilation" + Side, 1);
+    D.Low[I] = N.integer("pad" + Side, 0);
+  }
+  if (N.bad() || !frontend::areDeformable(N, D))
+    return N.give();
+  for (size_t I = 0; I < 2; ++I) {
+    std::optional<int64_t> Size = N.dims(D.W)[I + 2].asConstant();
+    if (!Size)
+      return (void)N.fail(Code::ImportNotConstant,
+                          "weights are " + dimsText(N.dims(D.W)) +
+                              "; the window must be known");
+    D.Kernel[I] = *Size;
+  }
+  N.result(frontend::deformedConv(N, D));
 }
 
 /// The greatest element of each cell: of an axis the cells' first and last
@@ -263,9 +296,10 @@ ArrayRef<Rule> selectionRules() {
       {"masked_select.default", maskedSelect, InPlace::No, NotInside},
       {"nonzero.default", nonzero, InPlace::No, NotInside},
       {"nonzero_numpy.default", whereTrue, InPlace::No, NotInside},
+      {"torchvision.deform_conv2d.default", deformedConvolution, InPlace::No,
+       "windows of a known size"},
       {"torchvision.nms.default", nms, InPlace::No, NotInside},
-      {"torchvision.roi_align.default", roiAlign, InPlace::No,
-       "a positive sampling_ratio"},
+      {"torchvision.roi_align.default", roiAlign},
       {"torchvision.roi_pool.default", roiPool, InPlace::No,
        "the first result alone"},
       {"where.default", whereTrue, InPlace::No, NotInside},

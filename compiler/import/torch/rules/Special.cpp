@@ -183,6 +183,121 @@ template <bool Scaled> static Value besselI0(NodeImport &N, Value X) {
   return N.select(Nan, X, N.select(isLess(N, X, 15), Near, Far));
 }
 
+/// The one of order 1, which is odd, in the same way.
+template <bool Scaled> static Value besselI1(NodeImport &N, Value X) {
+  Value Size = N.unary<AbsOp>(X);
+  Value Low = N.min(Size, N.like(15, X)), High = N.max(Size, N.like(15, X));
+  std::vector<double> Series = {0.5}, Tail = {1};
+  for (int K = 1; K < 36; ++K)
+    Series.push_back(Series.back() / (double(K) * double(K + 1)));
+  for (int K = 1; K < 14; ++K)
+    Tail.push_back(Tail.back() * double((2 * K - 1) * (2 * K - 1) - 4) /
+                   double(8 * K));
+  Value Near =
+      N.mul(Low, polynomial(N, N.mulScalar(N.mul(Low, Low), 0.25), Series));
+  Value Far = N.mul(polynomial(N, N.unary<ReciprocalOp>(High), Tail),
+                    N.unary<RsqrtOp>(N.mulScalar(High, 2 * M_PI)));
+  if (Scaled)
+    Near = N.mul(Near, N.exp(N.neg(Low)));
+  else
+    Far = N.mul(Far, N.exp(High));
+  Value Y = N.select(isLess(N, Size, 15), Near, Far);
+  Value Nan = N.build(IsNanOp::getOperationName(), {X}, {});
+  return N.select(Nan, X, N.select(isLess(N, X, 0), N.neg(Y), Y));
+}
+
+//===----------------------------------------------------------------------===//
+// Hurwitz's zeta
+//===----------------------------------------------------------------------===//
+
+/// The sum of (q + k)^-s over k: 12 terms, and the rest by Euler and Maclaurin.
+/// For q > 0; other q have no finite sum here.
+static Value hurwitz(NodeImport &N, Value S, Value Q) {
+  constexpr int Terms = 12;
+  // (2 j)! / B(2 j), as in Cephes.
+  static constexpr double Divisors[] = {12.0,
+                                        -720.0,
+                                        30240.0,
+                                        -1209600.0,
+                                        47900160.0,
+                                        -1.8924375803183791606e9,
+                                        7.47242496e10,
+                                        -2.950130727918164224e12,
+                                        1.1646782814350067249e14,
+                                        -4.5979787224074726105e15,
+                                        1.8152105401943546773e17,
+                                        -7.1661652561756670113e18};
+  Value Minus = N.neg(S), Sum;
+  for (int K = 0; K < Terms; ++K) {
+    Value Term = N.binary<PowOp>(N.addScalar(Q, K), Minus);
+    Sum = Sum ? N.add(Sum, Term) : Term;
+  }
+  Value A = N.addScalar(Q, Terms);
+  Value Power = N.binary<PowOp>(A, Minus);
+  Sum = N.add(Sum, N.div(N.mul(Power, A), N.addScalar(S, -1)));
+  Sum = N.add(Sum, N.mulScalar(Power, 0.5));
+  Value Factor = S;
+  Power = N.div(Power, A);
+  int Next = 1;
+  for (double D : Divisors) {
+    Sum = N.add(Sum, N.mulScalar(N.mul(Factor, Power), 1 / D));
+    Factor =
+        N.mul(Factor, N.mul(N.addScalar(S, Next), N.addScalar(S, Next + 1)));
+    Power = N.div(Power, N.mul(A, A));
+    Next += 2;
+  }
+  Value Nan = N.like(NAN, Sum);
+  // What is no number, or a pole: 0 and below, and s = 1.
+  Value Whole = N.compare(Predicate::eq, Q, N.unary<FloorOp>(Q));
+  Value Outside = N.select(Whole, N.like(INFINITY, Sum), Nan);
+  Sum = N.select(N.compare(Predicate::gt, Q, N.like(0, Q)), Sum, Outside);
+  Sum = N.select(isEqual(N, S, 1), N.like(INFINITY, Sum), Sum);
+  return N.select(isLess(N, S, 1), Nan, Sum);
+}
+
+static void zeta(NodeImport &N) {
+  Type T = N.promoted("self", "other");
+  if (!T)
+    return N.give();
+  T = isFloat(T) ? T : N.f32();
+  Value S = N.operand("self", T), Q = N.operand("other", T);
+  N.result(N.cast(hurwitz(N, f64(N, S), f64(N, Q)), T));
+}
+
+/// The n-th derivative of digamma: (-1)^(n + 1) n! zeta(n + 1, x).
+static void polygamma(NodeImport &N) {
+  Value X = N.asFloat(N.tensor("self"));
+  int64_t Order = N.integer("n", 0);
+  if (!X || N.bad())
+    return N.give();
+  constexpr int64_t Most = 20;
+  if (Order < 0 || Order > Most)
+    return (void)N.unsupported("polygamma of the order " +
+                               std::to_string(Order) + "; kpc takes 0 to " +
+                               std::to_string(Most));
+  Value Z = f64(N, X);
+  if (Order == 0)
+    return N.result(N.cast(digamma(N, Z), N.element(X)));
+  double Factor = Order % 2 ? 1 : -1;
+  for (int64_t I = 2; I <= Order; ++I)
+    Factor *= double(I);
+  auto Above = [&](Value V) {
+    return N.mulScalar(hurwitz(N, N.like(double(Order + 1), V), V), Factor);
+  };
+  Value Y = Above(Z);
+  if (Order == 1) {
+    // Mirrored: pi² / sin² (pi x) - trigamma(1 - x).
+    Value Sine = N.unary<SinOp>(N.mulScalar(fraction(N, Z), M_PI));
+    Value Turn = N.div(N.like(M_PI * M_PI, Z), N.mul(Sine, Sine));
+    Value Left = isLess(N, Z, 0.5);
+    Value Mirrored = N.sub(Turn, Above(N.sub(N.like(1, Z), Z)));
+    Mirrored =
+        N.select(isEqual(N, fraction(N, Z), 0), N.like(INFINITY, Z), Mirrored);
+    Y = N.select(Left, Mirrored, Y);
+  }
+  N.result(N.cast(Y, N.element(X)));
+}
+
 //===----------------------------------------------------------------------===//
 // Short ones
 //===----------------------------------------------------------------------===//
@@ -389,6 +504,8 @@ ArrayRef<Rule> specialRules() {
       {"ldexp.Tensor", scaleByPower, Too},
       {"lgamma.default", inDouble<logGamma>, Too, Double},
       {"nextafter.default", nextAfter, Too},
+      {"polygamma.default", polygamma, InPlace::No,
+       "computed in f64; orders up to 20, above 1 for x > 0"},
       {"rad2deg.default", turned<false>, Too},
       {"signbit.default", signBit},
       {"sinc.default", sinc, Too},
@@ -400,10 +517,18 @@ ArrayRef<Rule> specialRules() {
       {"special_gammaln.default", inDouble<logGamma>, InPlace::No, Double},
       {"special_i0.default", inDouble<besselI0<false>>, InPlace::No, Double},
       {"special_i0e.default", inDouble<besselI0<true>>, InPlace::No, Double},
+      {"special_i1.default", inDouble<besselI1<false>>, InPlace::No, Double},
+      {"special_i1e.default", inDouble<besselI1<true>>, InPlace::No, Double},
       {"special_log_ndtr.default", inDouble<logNormal>, InPlace::No, Double},
       {"special_psi.default", inDouble<digamma>, InPlace::No, Double},
       {"special_sinc.default", sinc},
+      {"special_polygamma.default", polygamma, InPlace::No,
+       "computed in f64; orders up to 20, above 1 for x > 0"},
       {"special_xlog1py.default", xLog1p},
+      {"special_zeta.default", zeta, InPlace::No, "computed in f64; q > 0"},
+      {"special_zeta.other_scalar", zeta, InPlace::No,
+       "computed in f64; q > 0"},
+      {"special_zeta.self_scalar", zeta, InPlace::No, "computed in f64; q > 0"},
   };
   return Rows;
 }

@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Transforms are products with matrices of cosines and sines, as those of
-/// ONNX are.
+/// Signals and spectra as two reals, and which axes are transformed how; the
+/// transforms are those of ONNX.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Fourier.h"
 #include "compiler/import/torch/Complex.h"
 #include "compiler/import/torch/Importer.h"
 
@@ -21,26 +22,6 @@
 using namespace kpc::graph;
 
 namespace kpc::torch {
-
-/// The longest transform: its matrices have the square of it elements.
-static constexpr int64_t LongestTransform = 2048;
-
-/// [Rows, Columns] of what `At` gives.
-static Value table(NodeImport &N, int64_t Rows, int64_t Columns, Type T,
-                   llvm::function_ref<double(int64_t, int64_t)> At) {
-  std::vector<float> Single;
-  std::vector<double> Double;
-  for (int64_t J = 0; J < Rows; ++J)
-    for (int64_t K = 0; K < Columns; ++K)
-      if (T.isF64())
-        Double.push_back(At(J, K));
-      else
-        Single.push_back(static_cast<float>(At(J, K)));
-  auto Ty = mlir::RankedTensorType::get({Rows, Columns}, T);
-  return T.isF64()
-             ? N.constant(mlir::DenseElementsAttr::get(Ty, ArrayRef(Double)))
-             : N.constant(mlir::DenseElementsAttr::get(Ty, ArrayRef(Single)));
-}
 
 static Value moveLast(NodeImport &N, Value X, int64_t Axis) {
   if (!X)
@@ -66,27 +47,19 @@ static Value fitted(NodeImport &N, Value X, int64_t Length) {
 }
 
 /// The transform of the last axis: `Bins` of `Length`, times `Scale`.
-static Parts transform(NodeImport &N, const Parts &X, int64_t Length,
-                       int64_t Bins, bool Inverse, double Scale) {
+static Parts transform(NodeImport &N, const Parts &X, int64_t Bins,
+                       bool Inverse, double Scale) {
   if (!X.Real)
     return {};
-  double Sign = Inverse ? 1 : -1;
-  auto Turn = [&](int64_t J, int64_t K) {
-    return 2 * M_PI * double(J * K % Length) / double(Length);
+  Value Y = frontend::fourier(N, X.Imaginary ? pairsOf(N, X) : X.Real,
+                              X.Imaginary != nullptr, Bins, Inverse, Scale);
+  if (!Y)
+    return {};
+  int64_t Last = N.rank(Y) - 1;
+  auto Part = [&](int64_t I) {
+    return N.reshape(N.sliceAxis(Y, Last, I, 1), N.dims(Y).drop_back());
   };
-  Type T = N.element(X.Real);
-  Value Cos = table(N, Length, Bins, T, [&](int64_t J, int64_t K) {
-    return Scale * std::cos(Turn(J, K));
-  });
-  Value Sin = table(N, Length, Bins, T, [&](int64_t J, int64_t K) {
-    return Scale * Sign * std::sin(Turn(J, K));
-  });
-  Parts Y = {N.matmul(X.Real, Cos), N.matmul(X.Real, Sin)};
-  if (X.Imaginary) {
-    Y.Real = N.sub(Y.Real, N.matmul(X.Imaginary, Sin));
-    Y.Imaginary = N.add(Y.Imaginary, N.matmul(X.Imaginary, Cos));
-  }
-  return Y;
+  return {Part(0), Part(1)};
 }
 
 /// The real signal of `Length` from the first half of its spectrum: what is
@@ -94,25 +67,12 @@ static Parts transform(NodeImport &N, const Parts &X, int64_t Length,
 static Value realSignal(NodeImport &N, const Parts &X, int64_t Length,
                         double Scale) {
   int64_t Bins = Length / 2 + 1;
-  Value Re = fitted(N, X.Real, Bins), Im = fitted(N, X.Imaginary, Bins);
-  if (!Re)
+  Parts Half = {fitted(N, X.Real, Bins), fitted(N, X.Imaginary, Bins)};
+  if (Half.Real && !Half.Imaginary)
+    Half.Imaginary = N.full(0, N.dims(Half.Real), N.element(Half.Real));
+  if (!Half.Real || !Half.Imaginary)
     return {};
-  auto Factor = [&](int64_t K) {
-    return (K == 0 || 2 * K == Length ? 1.0 : 2.0) * Scale;
-  };
-  auto Turn = [&](int64_t K, int64_t J) {
-    return 2 * M_PI * double(J * K % Length) / double(Length);
-  };
-  Type T = N.element(Re);
-  Value Y = N.matmul(Re, table(N, Bins, Length, T, [&](int64_t K, int64_t J) {
-                       return Factor(K) * std::cos(Turn(K, J));
-                     }));
-  if (Im)
-    Y = N.add(Y,
-              N.matmul(Im, table(N, Bins, Length, T, [&](int64_t K, int64_t J) {
-                         return -Factor(K) * std::sin(Turn(K, J));
-                       })));
-  return Y;
+  return frontend::realSignal(N, pairsOf(N, Half), Length, Scale);
 }
 
 /// What a transform is multiplied by: with no `norm` the inverse one by
@@ -131,13 +91,12 @@ static std::optional<double> scaleOf(NodeImport &N, int64_t Length,
 }
 
 static bool plausible(NodeImport &N, const Expr &Length) {
-  if (int64_t L = Length.asConstant().value_or(0);
-      L >= 1 && L <= LongestTransform)
+  if (frontend::isTransformable(Length))
     return true;
   N.unsupported("a transform of length " + Length.str() +
                 "; kpc takes known "
                 "lengths from 1 to " +
-                std::to_string(LongestTransform));
+                std::to_string(frontend::LongestTransform));
   return false;
 }
 
@@ -175,7 +134,7 @@ static Parts along(NodeImport &N, Parts X, int64_t Axis,
     return moveLast(N, Parts{realSignal(N, X, L, *Scale), {}}, Axis);
   X = {fitted(N, X.Real, L), fitted(N, X.Imaginary, L)};
   int64_t Bins = K == Kind::OfReal && Last ? L / 2 + 1 : L;
-  return moveLast(N, transform(N, X, L, Bins, Inverse, *Scale), Axis);
+  return moveLast(N, transform(N, X, Bins, Inverse, *Scale), Axis);
 }
 
 static void give(NodeImport &N, const Parts &Y, bool Complex) {
@@ -261,7 +220,7 @@ template <Kind K> static void fftCore(NodeImport &N) {
     if (K == Kind::ToReal && Last)
       X = {realSignal(N, X, L, Scale), {}};
     else
-      X = transform(N, X, L, Half && Last ? L / 2 + 1 : L, Inverse, Scale);
+      X = transform(N, X, Half && Last ? L / 2 + 1 : L, Inverse, Scale);
     X = moveLast(N, X, Axis);
     if (!X.Real)
       return N.give();
@@ -329,7 +288,7 @@ static void shortTime(NodeImport &N) {
       N.add(N.mul(N.iota(Grid, 0, N.i64()), N.scalarInt(Hop, N.i64())),
             N.iota(Grid, 1, N.i64()));
   Value Cut = N.mul(N.gather(X, Index, 1), windowOf(N, L, Given, N.element(X)));
-  Parts Y = transform(N, {Cut, {}}, L, Half ? L / 2 + 1 : L, false,
+  Parts Y = transform(N, {Cut, {}}, Half ? L / 2 + 1 : L, false,
                       Normal ? 1 / std::sqrt(double(L)) : 1);
   // [batch, frames, bins] to [batch, bins, frames].
   for (Value *V : {&Y.Real, &Y.Imaginary}) {
@@ -363,8 +322,8 @@ static void inverseShortTime(NodeImport &N) {
     *V = N.transpose(*V, {0, 2, 1});
   }
   double Scale = Normal ? 1 / std::sqrt(double(L)) : 1 / double(L);
-  Value Y = Half ? realSignal(N, X, L, Scale)
-                 : transform(N, X, L, L, true, Scale).Real;
+  Value Y =
+      Half ? realSignal(N, X, L, Scale) : transform(N, X, L, true, Scale).Real;
   Value W = Y ? windowOf(N, L, Given, N.element(Y)) : Y;
   Y = N.mul(Y, W);
   if (!Y)
@@ -416,7 +375,7 @@ std::optional<ComplexRule> spectralRule(std::string_view Target) {
 
 ArrayRef<Rule> spectralRules() {
   static constexpr std::string_view Known =
-      "known lengths of up to 2048; complex numbers are pairs of reals";
+      "known lengths of up to 1,048,576; complex numbers are pairs of reals";
   static const Rule Rows[] = {
       {"_fft_c2c.default", fftCore<Kind::Complex>, InPlace::No, Known},
       {"_fft_c2r.default", fftCore<Kind::ToReal>, InPlace::No, Known},

@@ -1,0 +1,253 @@
+//===- Factorizations.cpp - QR, eigenvalues, singular values --------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Rotations go in rounds, as those of a tournament: each column meets one
+/// other, so that a round is elementwise. As many rounds as there are other
+/// columns are a sweep, and the number of sweeps is fixed.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/Factorizations.h"
+
+using namespace kpc::graph;
+
+namespace kpc::frontend {
+
+/// Rotations converge quadratically: f64 needs about ten sweeps at 128 columns.
+static constexpr int64_t Sweeps = 10;
+
+static int64_t known(const Expr &E) { return *E.asConstant(); }
+
+/// `V` along the given axis of three.
+static Value placesOf(Emitter &N, int64_t Count, int64_t Axis) {
+  Dims Sizes(3, Expr(1));
+  Sizes[static_cast<size_t>(Axis)] = Expr(Count);
+  return N.iota(Sizes, Axis, N.i64());
+}
+
+static Value sumAlong(Emitter &N, Value X, int64_t Axis) {
+  return N.reduce(ReduceKind::sum, X, {Axis}, /*KeepDims=*/true);
+}
+
+/// The elements where flags are, zeros elsewhere.
+static Value where(Emitter &N, Value Flags, Value X) {
+  return N.select(Flags, X, N.like(0, X));
+}
+
+static Value unitMatrices(Emitter &N, const Expr &Count, int64_t Size, Type T) {
+  Value Unit = N.cast(
+      N.compare(Predicate::eq, placesOf(N, Size, 1), placesOf(N, Size, 2)), T);
+  return N.broadcast(Unit, {Count, Expr(Size), Expr(Size)});
+}
+
+//===----------------------------------------------------------------------===//
+// QR
+//===----------------------------------------------------------------------===//
+
+std::optional<std::pair<Value, Value>> orthogonalTriangular(Emitter &N, Value A,
+                                                            LoopBuilder Loop) {
+  if (!A)
+    return std::nullopt;
+  Dims Sizes(N.dims(A));
+  int64_t Rows = known(Sizes[1]), Steps = std::min(Rows, known(Sizes[2]));
+  Value Row = placesOf(N, Rows, 1);
+  auto Iteration =
+      [&](const Expr &Step,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+    Value R = Carried[0], Q = Carried[1];
+    Value At = N.sizeScalar(Step, N.i64());
+    Value Here = N.compare(Predicate::eq, Row, At);
+    Value Below = N.compare(Predicate::gt, Row, At);
+    Value Column = N.sliceAxis(R, 2, Step, 1);
+    Value Rest = where(N, Below, Column);
+    Value Head = sumAlong(N, where(N, Here, Column), 1);
+    Value Tail = sumAlong(N, N.mul(Rest, Rest), 1);
+    Value Length = N.sqrt(N.add(N.mul(Head, Head), Tail));
+    Value Zero = N.like(0, Head);
+    Value Beta =
+        N.select(N.compare(Predicate::ge, Head, Zero), N.neg(Length), Length);
+    Value First = N.sub(Head, Beta);
+    Value V = N.add(Rest, where(N, Here, N.broadcast(First, N.dims(Rest))));
+    Value Square = N.add(N.mul(First, First), Tail);
+    // What is a unit vector already stays, its sign as well.
+    Value Done = N.compare(Predicate::eq, Tail, Zero);
+    Value Factor = N.select(Done, Zero, N.div(N.like(2, Square), Square));
+    Value Scaled = N.mul(V, Factor);
+    Value NextR = N.sub(R, N.mul(Scaled, sumAlong(N, N.mul(V, R), 1)));
+    Value Across = N.transpose(V, {0, 2, 1});
+    Value NextQ = N.sub(Q, N.mul(sumAlong(N, N.mul(Q, Across), 2),
+                                 N.transpose(Scaled, {0, 2, 1})));
+    if (!NextR || !NextQ)
+      return std::nullopt;
+    return SmallVector<Value>{NextR, NextQ};
+  };
+  Value Unit = unitMatrices(N, Sizes[0], Rows, N.element(A));
+  auto Results = Loop(Expr(Steps), {A, Unit}, {}, Iteration);
+  if (!Results)
+    return std::nullopt;
+  Value Upper = N.compare(Predicate::le, Row, placesOf(N, known(Sizes[2]), 2));
+  return std::pair((*Results)[1], where(N, Upper, (*Results)[0]));
+}
+
+//===----------------------------------------------------------------------===//
+// Rounds of rotations
+//===----------------------------------------------------------------------===//
+
+/// Whom each of `Count` columns meets in a round: the one at minus its place on
+/// a ring, which turns. One of an even number stands outside of the ring; of an
+/// odd number one meets itself.
+static Value partners(Emitter &N, int64_t Count, const Expr &Step) {
+  int64_t Ring = Count + Count % 2 - 1;
+  Type T = N.i64();
+  auto Around = [&](Value V) {
+    return N.binary<ModOp>(V, N.scalarInt(Ring, T));
+  };
+  Value Place = N.iota({Expr(Count)}, 0, T);
+  Value Round = Around(N.sizeScalar(Step, T));
+  Value Other = Around(N.sub(N.add(Round, N.scalarInt(2 * Ring, T)), Place));
+  if (Count % 2)
+    return Other;
+  Value Outside = N.scalarInt(Ring, T);
+  Other = N.select(N.compare(Predicate::eq, Other, Place), Outside, Other);
+  // Half of the round, on the ring.
+  Value Its = Around(N.mul(Round, N.scalarInt(Count / 2, T)));
+  return N.select(N.compare(Predicate::eq, Place, Outside), Its, Other);
+}
+
+namespace {
+/// What is new of each column: c times its own minus s times its partner's.
+struct Rotation {
+  Value C, S; ///< [R, n]
+};
+} // namespace
+
+/// Makes the product of each column with its partner 0. `Own` is that of each
+/// column with itself; all [R, n].
+static Rotation rotationOf(Emitter &N, Value Own, Value Product,
+                           Value Partner) {
+  auto OfPartner = [&](Value V) { return N.gather(V, Partner, 1); };
+  // Both sides of a pair must turn by one angle.
+  Product = N.mulScalar(N.add(Product, OfPartner(Product)), 0.5);
+  Value Place = N.iota({N.dims(Partner)[0]}, 0, N.i64());
+  Value Zero = N.like(0, Product), One = N.like(1, Product);
+  Value Idle = N.binary<OrOp>(N.compare(Predicate::eq, Product, Zero),
+                              N.compare(Predicate::eq, Place, Partner));
+  Value Safe = N.select(Idle, One, Product);
+  Value Theta = N.div(N.sub(OfPartner(Own), Own), N.mulScalar(Safe, 2));
+  Value IsFirst = N.compare(Predicate::lt, Place, Partner);
+  Value Sign = N.select(
+      N.compare(Predicate::eq, Theta, Zero), N.select(IsFirst, One, N.neg(One)),
+      N.select(N.compare(Predicate::gt, Theta, Zero), One, N.neg(One)));
+  Value Tangent = N.div(Sign, N.add(N.unary<AbsOp>(Theta),
+                                    N.sqrt(N.add(N.mul(Theta, Theta), One))));
+  Tangent = N.select(Idle, Zero, Tangent);
+  Value C = N.unary<RsqrtOp>(N.add(N.mul(Tangent, Tangent), One));
+  return {C, N.mul(Tangent, C)};
+}
+
+/// Columns (axis 2) or rows (axis 1) of [R, m, n], each with its partner.
+static Value rotated(Emitter &N, Value X, const Rotation &By, Value Partner,
+                     int64_t Axis) {
+  int64_t Other = Axis == 2 ? 1 : 2;
+  return N.sub(N.mul(X, N.unsqueeze(By.C, {Other})),
+               N.mul(N.gather(X, Partner, Axis), N.unsqueeze(By.S, {Other})));
+}
+
+/// The columns of [R, m, n] in the order of [R, n].
+static Value ordered(Emitter &N, Value X, Value Order) {
+  if (!X || !Order)
+    return {};
+  return N.gatherElements(X, N.broadcast(N.unsqueeze(Order, {1}), N.dims(X)),
+                          2);
+}
+
+std::optional<std::pair<Value, Value>> eigenSymmetric(Emitter &N, Value A,
+                                                      LoopBuilder Loop) {
+  if (!A)
+    return std::nullopt;
+  Dims Sizes(N.dims(A));
+  int64_t Size = known(Sizes[1]);
+  Value Row = placesOf(N, Size, 1), Column = placesOf(N, Size, 2);
+  Value IsDiagonal = N.compare(Predicate::eq, Row, Column);
+  auto Diagonal = [&](Value X) {
+    return N.reduce(ReduceKind::sum, where(N, IsDiagonal, X), {2});
+  };
+  auto Iteration =
+      [&](const Expr &Step,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+    Value X = Carried[0], Partner = partners(N, Size, Step);
+    Value Meets =
+        N.compare(Predicate::eq,
+                  N.reshape(Partner, {Expr(1), Expr(Size), Expr(1)}), Column);
+    Value Product = N.reduce(ReduceKind::sum, where(N, Meets, X), {2});
+    if (!Product)
+      return std::nullopt;
+    Rotation By = rotationOf(N, Diagonal(X), Product, Partner);
+    X = rotated(N, rotated(N, X, By, Partner, 1), By, Partner, 2);
+    Value Vectors = rotated(N, Carried[1], By, Partner, 2);
+    if (!X || !Vectors)
+      return std::nullopt;
+    return SmallVector<Value>{X, Vectors};
+  };
+  SmallVector<Value> Last = {A, unitMatrices(N, Sizes[0], Size, N.element(A))};
+  if (Size > 1) {
+    auto Results =
+        Loop(Expr(Sweeps * (Size + Size % 2 - 1)), Last, {}, Iteration);
+    if (!Results)
+      return std::nullopt;
+    Last = *Results;
+  }
+  Emitter::Order O =
+      N.sort(Diagonal(Last[0]), 1, /*Descending=*/false, Expr(Size));
+  return std::pair(O.Elements, ordered(N, Last[1], O.Indices));
+}
+
+std::optional<Singular> singularValues(Emitter &N, Value A, LoopBuilder Loop) {
+  if (!A)
+    return std::nullopt;
+  Dims Sizes(N.dims(A));
+  int64_t Size = known(Sizes[2]);
+  auto Products = [&](Value X, Value Y) {
+    return N.reduce(ReduceKind::sum, N.mul(X, Y), {1});
+  };
+  auto Iteration =
+      [&](const Expr &Step,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+    Value X = Carried[0], Partner = partners(N, Size, Step);
+    Value Product = Products(X, N.gather(X, Partner, 2));
+    if (!Product)
+      return std::nullopt;
+    Rotation By = rotationOf(N, Products(X, X), Product, Partner);
+    X = rotated(N, X, By, Partner, 2);
+    Value Vectors = rotated(N, Carried[1], By, Partner, 2);
+    if (!X || !Vectors)
+      return std::nullopt;
+    return SmallVector<Value>{X, Vectors};
+  };
+  SmallVector<Value> Last = {A, unitMatrices(N, Sizes[0], Size, N.element(A))};
+  if (Size > 1) {
+    auto Results =
+        Loop(Expr(Sweeps * (Size + Size % 2 - 1)), Last, {}, Iteration);
+    if (!Results)
+      return std::nullopt;
+    Last = *Results;
+  }
+  Emitter::Order O = N.sort(N.sqrt(Products(Last[0], Last[0])), 1,
+                            /*Descending=*/true, Expr(Size));
+  Value U = ordered(N, Last[0], O.Indices);
+  Value V = ordered(N, Last[1], O.Indices);
+  if (!U || !V)
+    return std::nullopt;
+  Value Length = N.unsqueeze(O.Elements, {1});
+  Value Zero = N.like(0, Length);
+  Value None = N.compare(Predicate::eq, Length, Zero);
+  U = N.select(None, Zero, N.div(U, N.select(None, N.like(1, U), Length)));
+  return Singular{U, O.Elements, V};
+}
+
+} // namespace kpc::frontend

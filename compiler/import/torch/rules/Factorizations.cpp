@@ -1,0 +1,329 @@
+//===- Factorizations.cpp - Import of QR, eigenvalues and least squares ---===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/Factorizations.h"
+#include "compiler/import/Matrices.h"
+#include "compiler/import/torch/Rules.h"
+#include "compiler/import/torch/rules/Factorizations.h"
+
+using namespace kpc::graph;
+
+namespace kpc::torch {
+
+namespace {
+/// Matrices as one batch, [R, m, n] in f32 or f64.
+struct Matrices {
+  Value X;
+  Dims Batch;
+  int64_t Rows = 0, Columns = 0;
+  Type Stored;
+  int64_t least() const { return std::min(Rows, Columns); }
+};
+} // namespace
+
+static std::optional<Matrices> matricesOf(NodeImport &N, Value X,
+                                          int64_t MostOfLess) {
+  if (!X)
+    return std::nullopt;
+  Dims Sizes(N.dims(X));
+  std::optional<int64_t> Rows, Columns;
+  if (Sizes.size() >= 2) {
+    Rows = Sizes[Sizes.size() - 2].asConstant();
+    Columns = Sizes.back().asConstant();
+  }
+  if (!Rows || !Columns || *Rows < 1 || *Columns < 1 || !N.isFloat(X) ||
+      std::min(*Rows, *Columns) > MostOfLess) {
+    N.fail(Code::ImportShape,
+           "takes apart " + dimsText(Sizes) +
+               ", but kpc does so with matrices of reals whose sizes are "
+               "known, the smaller from 1 to " +
+               std::to_string(MostOfLess));
+    return std::nullopt;
+  }
+  Matrices M{X, Dims(ArrayRef<Expr>(Sizes).drop_back(2)), *Rows, *Columns,
+             N.element(X)};
+  Expr Count(1);
+  for (const Expr &E : M.Batch)
+    Count = Count * E;
+  Type Wide = M.Stored.isF64() ? M.Stored : N.f32();
+  M.X = N.reshape(N.cast(X, Wide), {Count, Expr(*Rows), Expr(*Columns)});
+  return M.X ? std::optional(M) : std::nullopt;
+}
+
+/// A result of [R, ...] with the batch as it was.
+static Value given(NodeImport &N, const Matrices &M, Value V) {
+  if (!V)
+    return V;
+  Dims Sizes(M.Batch);
+  llvm::append_range(Sizes, N.dims(V).drop_front());
+  return N.cast(N.reshape(V, Sizes), M.Stored);
+}
+
+static Value turned(NodeImport &N, Value X) {
+  return N.transpose(X, {0, 2, 1});
+}
+
+static Value firstColumns(NodeImport &N, Value X, int64_t Count) {
+  return N.sliceAxis(X, 2, 0, Expr(Count));
+}
+
+/// What builds loops of a node.
+static auto loopsOf(NodeImport &N) {
+  return [&N](const Expr &Count, ArrayRef<Value> Inits, ArrayRef<bool> Reversed,
+              frontend::LoopFunction Body) {
+    return N.loop(Count, Inits, Reversed, Body);
+  };
+}
+
+static std::optional<std::pair<Value, Value>> factored(NodeImport &N, Value X) {
+  return frontend::orthogonalTriangular(N, X, loopsOf(N));
+}
+
+//===----------------------------------------------------------------------===//
+// QR
+//===----------------------------------------------------------------------===//
+
+static void qr(NodeImport &N) {
+  Value X = N.tensor(N.has("A") ? "A" : "self");
+  std::string Mode = N.has("mode")          ? N.text("mode", "reduced")
+                     : N.flag("some", true) ? "reduced"
+                                            : "complete";
+  if (N.bad())
+    return;
+  if (Mode != "reduced" && Mode != "complete" && Mode != "r")
+    return (void)N.fail(Code::ImportAttributeValue,
+                        "mode is '" + printable(Mode) +
+                            "', expected reduced, complete or r");
+  std::optional<Matrices> M = matricesOf(N, X, frontend::LargestElimination);
+  auto Both = M ? factored(N, M->X) : std::nullopt;
+  if (!Both)
+    return N.give();
+  auto [Q, R] = *Both;
+  if (Mode != "complete") {
+    Q = firstColumns(N, Q, M->least());
+    R = N.sliceAxis(R, 1, 0, Expr(M->least()));
+  }
+  N.result(0, Mode == "r" ? N.full(0, {Expr(0)}, M->Stored) : given(N, *M, Q));
+  N.result(1, given(N, *M, R));
+}
+
+//===----------------------------------------------------------------------===//
+// Eigenvalues of symmetric matrices
+//===----------------------------------------------------------------------===//
+
+/// One triangle counts. `Vectors`: whether they are results.
+template <bool Vectors> static void eigen(NodeImport &N) {
+  std::optional<Matrices> M = matricesOf(N, N.tensor(N.has("A") ? "A" : "self"),
+                                         frontend::LargestRotated);
+  bool Upper = N.text("UPLO", "L") == "U";
+  if (!M)
+    return N.give();
+  if (M->Rows != M->Columns)
+    return (void)N.fail(Code::ImportShape,
+                        "eigenvalues of matrices that are not square");
+  Value Row = N.iota({Expr(1), Expr(M->Rows), Expr(1)}, 1, N.i64());
+  Value Column = N.iota({Expr(1), Expr(1), Expr(M->Rows)}, 2, N.i64());
+  Value Counts = N.compare(Upper ? Predicate::le : Predicate::ge, Row, Column);
+  auto Both = frontend::eigenSymmetric(
+      N, N.select(Counts, M->X, turned(N, M->X)), loopsOf(N));
+  if (!Both)
+    return N.give();
+  N.result(0, given(N, *M, Both->first));
+  if (Vectors && N.flag("compute_v", true))
+    N.result(1, given(N, *M, Both->second));
+  else if (N.resultCount() > 1)
+    N.result(1, N.full(0, {Expr(0)}, M->Stored));
+}
+
+//===----------------------------------------------------------------------===//
+// Singular values
+//===----------------------------------------------------------------------===//
+
+/// Columns are the shorter side, of whichever matrix that is.
+static std::optional<frontend::Singular> singularOf(NodeImport &N,
+                                                    const Matrices &M) {
+  bool Wide = M.Rows < M.Columns;
+  auto S = frontend::singularValues(N, Wide ? turned(N, M.X) : M.X, loopsOf(N));
+  if (S && Wide)
+    std::swap(S->U, S->V);
+  return S;
+}
+
+Value singularValuesOf(NodeImport &N, Value X) {
+  std::optional<Matrices> M = matricesOf(N, X, frontend::LargestRotated);
+  auto S = M ? singularOf(N, *M) : std::nullopt;
+  return S ? given(N, *M, S->S) : Value();
+}
+
+static void singularValues(NodeImport &N) {
+  N.result(singularValuesOf(N, N.tensor("A")));
+}
+
+/// A square orthogonal matrix whose first columns are those of `Some`.
+static Value completed(NodeImport &N, Value Some, int64_t Rows, int64_t Have) {
+  if (Rows == Have)
+    return Some;
+  auto Both = factored(N, Some);
+  return Both ? N.concat({Some, N.sliceAxis(Both->first, 2, Expr(Have),
+                                            Expr(Rows - Have))},
+                         2)
+              : Value();
+}
+
+/// U, S and V; `Transposed`: V^T. `some` leaves out what `full_matrices` adds.
+template <bool Transposed> static void svd(NodeImport &N) {
+  std::optional<Matrices> M = matricesOf(N, N.tensor(N.has("A") ? "A" : "self"),
+                                         frontend::LargestRotated);
+  bool Full =
+      Transposed ? N.flag("full_matrices", true) : !N.flag("some", true);
+  auto S = M && !N.bad() ? singularOf(N, *M) : std::nullopt;
+  if (!S)
+    return N.give();
+  if (!N.flag("compute_uv", true)) {
+    for (size_t I : {0, 2})
+      N.result(I, N.full(0, {Expr(0)}, M->Stored));
+    return N.result(1, given(N, *M, S->S));
+  }
+  if (Full) {
+    S->U = completed(N, S->U, M->Rows, M->least());
+    S->V = completed(N, S->V, M->Columns, M->least());
+  }
+  N.result(0, given(N, *M, S->U));
+  N.result(1, given(N, *M, S->S));
+  N.result(2, given(N, *M, Transposed && S->V ? turned(N, S->V) : S->V));
+}
+
+/// V diag(1 / S) U^T, without singular values that are too small a part of the
+/// greatest one.
+static void pseudoInverse(NodeImport &N) {
+  std::optional<Matrices> M =
+      matricesOf(N, N.tensor("self"), frontend::LargestRotated);
+  if (!M)
+    return N.give();
+  // An absolute bound alone leaves the relative one at 0, as PyTorch has it.
+  double Epsilon = M->Stored.isF64() ? 0x1p-52 : 0x1p-23;
+  double Absolute = N.has("atol") ? N.real("atol", 0) : 0;
+  double Relative =
+      Absolute > 0 ? 0 : Epsilon * double(std::max(M->Rows, M->Columns));
+  if (llvm::StringRef(N.node().Target).ends_with(".default"))
+    Relative = N.real("rcond", 1e-15);
+  else if (N.has("rtol"))
+    Relative = N.real("rtol", 0);
+  auto S = N.bad() ? std::nullopt : singularOf(N, *M);
+  if (!S || !S->S)
+    return N.give();
+  Value Least = N.max(N.mulScalar(N.sliceAxis(S->S, 1, 0, 1), Relative),
+                      N.like(Absolute, S->S));
+  Value Counts = N.compare(Predicate::gt, S->S, Least);
+  Value One = N.like(1, S->S);
+  Value Inverse = N.select(Counts, N.div(One, N.select(Counts, S->S, One)),
+                           N.like(0, S->S));
+  N.result(
+      given(N, *M,
+            N.matmul(N.mul(S->V, N.unsqueeze(Inverse, {1})), turned(N, S->U))));
+}
+
+//===----------------------------------------------------------------------===//
+// Least squares
+//===----------------------------------------------------------------------===//
+
+/// X of R X = B for upper triangles R.
+static Value solvedTriangle(NodeImport &N, Value R, Value B, int64_t Size) {
+  Value A = N.concat({R, B}, 2);
+  if (!A)
+    return {};
+  auto Results = N.loop(
+      Expr(Size), {A}, {},
+      [&](const Expr &Step,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+        Value Next = frontend::eliminate(N, Carried[0], Step);
+        return Next ? std::optional(SmallVector<Value>{Next}) : std::nullopt;
+      });
+  return Results ? N.sliceAxis(Results->front(), 2, Expr(Size), N.dims(B)[2])
+                 : Value();
+}
+
+/// The X of least norm among those of least |A X - B|, for matrices of full
+/// rank.
+static void leastSquares(NodeImport &N) {
+  std::optional<Matrices> M =
+      matricesOf(N, N.tensor("self"), frontend::LargestElimination);
+  Value B = N.tensor(N.has("b") ? "b" : "B");
+  if (!M || !B)
+    return N.give();
+  Dims Sizes(N.dims(B));
+  bool Vector = Sizes.size() == M->Batch.size() + 1;
+  if (Vector)
+    Sizes.emplace_back(1);
+  Dims Wanted(M->Batch);
+  Wanted.emplace_back(M->Rows);
+  if (Sizes.size() != Wanted.size() + 1 ||
+      ArrayRef<Expr>(Sizes).drop_back() != ArrayRef<Expr>(Wanted))
+    return (void)N.fail(Code::ImportShape,
+                        "the right side is " + dimsText(N.dims(B)) +
+                            ", expected " + dimsText(Wanted) + " and columns");
+  Expr Columns = Sizes.back();
+  B = N.reshape(N.cast(B, N.element(M->X)),
+                {N.dims(M->X)[0], Expr(M->Rows), Columns});
+  bool Tall = M->Rows >= M->Columns;
+  auto Both = factored(N, Tall ? M->X : turned(N, M->X));
+  if (!Both || !B)
+    return N.give();
+  auto [Q, R] = *Both;
+  int64_t Least = M->least();
+  R = N.sliceAxis(R, 1, 0, Expr(Least));
+  Value X, Rest;
+  if (Tall) {
+    Value Turned = N.matmul(turned(N, Q), B);
+    X = solvedTriangle(N, R, N.sliceAxis(Turned, 1, 0, Expr(Least)), Least);
+    if (M->Rows > M->Columns && Turned) {
+      Value Over =
+          N.sliceAxis(Turned, 1, Expr(Least), Expr(M->Rows - M->Columns));
+      Rest = N.reduce(ReduceKind::sum, N.mul(Over, Over), {1});
+    }
+  } else {
+    X = N.matmul(firstColumns(N, Q, Least),
+                 solvedTriangle(N, turned(N, R), B, Least));
+  }
+  X = given(N, *M, X);
+  if (X && Vector)
+    X = N.reshape(X, N.dims(X).drop_back());
+  N.result(0, X);
+  Value None = N.full(0, {Expr(0)}, M->Stored);
+  N.result(1, Rest ? given(N, *M, Rest) : None);
+  N.result(2, N.broadcast(N.scalarInt(Least, N.i64()), M->Batch));
+  N.result(3, None);
+}
+
+ArrayRef<Rule> factorizationRules() {
+  static constexpr std::string_view
+      Reflected = "known sizes, the smaller of up to 1,024",
+      Rotated = "known sizes, the smaller of up to 128, in ten sweeps of "
+                "rotations",
+      Singular = "known sizes, the smaller of up to 128, in ten sweeps of "
+                 "rotations; a vector of a singular value 0 is 0";
+  constexpr InPlace No = InPlace::No;
+  static const Rule Rows[] = {
+      {"_linalg_eigh.default", eigen<true>, No, Rotated},
+      {"_linalg_svd.default", svd<true>, No, Singular},
+      {"linalg_eigh.default", eigen<true>, No, Rotated},
+      {"linalg_eigvalsh.default", eigen<false>, No, Rotated},
+      {"linalg_lstsq.default", leastSquares, No,
+       "known sizes, the smaller of up to 1,024, of full rank, which is not "
+       "checked; no singular values"},
+      {"linalg_pinv.atol_rtol_float", pseudoInverse, No, Rotated},
+      {"linalg_pinv.default", pseudoInverse, No, Rotated},
+      {"linalg_qr.default", qr, No, Reflected},
+      {"linalg_svd.default", svd<true>, No, Singular},
+      {"linalg_svdvals.default", singularValues, No, Rotated},
+      {"qr.default", qr, No, Reflected},
+      {"svd.default", svd<false>, No, Singular},
+  };
+  return Rows;
+}
+
+} // namespace kpc::torch
