@@ -43,6 +43,8 @@ bool isSliceOfHeads(mlir::Operation *Op);
 /// place, where they are neighbours as well: an index, to a concat too.
 bool keepsLines(mlir::Operation *Op);
 
+/// Whether `Op` is a product whose first operand is codes.
+bool isCodeProduct(mlir::Operation *Op);
 /// Whether a kernel of products computes `Op` as the last it does.
 bool isGemmEpilogue(mlir::Operation *Op);
 /// The same of a product of codes: what scales and quantises it is worth a
