@@ -22,6 +22,7 @@ config.environment["PATH"] = os.pathsep.join(tools + [os.environ["PATH"]])
 python = subprocess.run(["python3", "-c", "import sys; print(sys.executable)"], stdout=subprocess.PIPE, text=True, check=True)
 config.substitutions.append((r"\bpython3\b", python.stdout.strip()))
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail"
+config.environment["KPC_VERIFY_KERNELS"] = "1"
 
 # Keys for signatures are made by OpenSSL's command, and read by its library.
 try:

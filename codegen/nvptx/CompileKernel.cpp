@@ -119,6 +119,7 @@ buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
            << Columns << " columns of tensor memory; a block of "
            << T.Name.data() << " has " << T.Limit.TensorMemoryColumns;
   PassManager Passes(Module.getContext(), (*Gpu)->getName().getStringRef());
+  Passes.enableVerifier(verifiesEachPass());
   Passes.addPass(kernels::createExpandMathPass(hasFp8Conversions(T)));
   if (failed(Passes.run(*Gpu)))
     return failure();

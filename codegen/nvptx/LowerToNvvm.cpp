@@ -33,10 +33,13 @@
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+
+#include <cstdlib>
 
 using namespace mlir;
 
@@ -241,11 +244,16 @@ void registerNvvmPipeline() {
       [](OpPassManager &Passes) { buildNvvmPipeline(Passes); });
 }
 
+bool verifiesEachPass() {
+  const char *Value = std::getenv("KPC_VERIFY_KERNELS");
+  return Value && *Value;
+}
+
 LogicalResult lowerToNvvm(gpu::GPUModuleOp Module) {
   PassManager Passes(Module.getContext(), gpu::GPUModuleOp::getOperationName());
-  Passes.enableVerifier(true);
+  Passes.enableVerifier(verifiesEachPass());
   buildNvvmPipeline(Passes);
-  return Passes.run(Module);
+  return failed(Passes.run(Module)) ? failure() : verify(Module);
 }
 
 } // namespace kpc::nvptx

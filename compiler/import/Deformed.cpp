@@ -38,7 +38,8 @@ static Between around(Emitter &N, Value Place, const Expr &Size) {
 /// what is made of it is part of the kernel that reads the image.
 static Value perTap(Emitter &N, const Deformed &D, Value X, int64_t Each) {
   X = N.reshape(X, {N.dims(D.X)[0], Expr(D.OffsetGroups), Expr(D.Kernel[0]),
-                    Expr(D.Kernel[1]), Expr(Each), N.dims(D.Offset)[2], N.dims(D.Offset)[3]});
+                    Expr(D.Kernel[1]), Expr(Each), N.dims(D.Offset)[2],
+                    N.dims(D.Offset)[3]});
   return N.transpose(X, {0, 5, 6, 2, 3, 1, 4});
 }
 
@@ -56,9 +57,8 @@ static Value deformedPlaces(Emitter &N, const Deformed &D, size_t Axis) {
     return N.mulScalar(N.reshape(N.iota({Size}, 0, F), Sizes),
                        static_cast<double>(Step));
   };
-  Value Base =
-      N.add(Along(Expr(D.Kernel[Axis]), 2 + Axis, D.Dilation[Axis]),
-            Along(N.dims(D.Offset)[2 + Axis], Axis, D.Stride[Axis]));
+  Value Base = N.add(Along(Expr(D.Kernel[Axis]), 2 + Axis, D.Dilation[Axis]),
+                     Along(N.dims(D.Offset)[2 + Axis], Axis, D.Stride[Axis]));
   Base = N.addScalar(Base, -static_cast<double>(D.Low[Axis]));
   return N.add(Offset, Base);
 }

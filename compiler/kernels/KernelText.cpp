@@ -16,7 +16,7 @@ using namespace mlir;
 static std::string print(func::FuncOp Kernel) {
   std::string Text;
   llvm::raw_string_ostream Stream(Text);
-  Kernel->print(Stream, OpPrintingFlags().useLocalScope());
+  Kernel->print(Stream, OpPrintingFlags().useLocalScope().assumeVerified());
   return Text;
 }
 

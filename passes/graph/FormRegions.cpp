@@ -76,7 +76,11 @@ constexpr size_t MostShared = 4;
 class RegionFormer {
 public:
   RegionFormer(Block &Body, const Rules &Rule, const shape::Facts &Facts)
-      : Body(Body), Rule(Rule), Facts(Facts) {}
+      : Body(Body), Rule(Rule), Facts(Facts) {
+    // Elsewhere, no op need be asked whether it scales a product of codes.
+    for (Operation &Op : Body)
+      HasCodeProducts |= isCodeProduct(&Op);
+  }
 
   void run() {
     if (Rule.LongestRow)
@@ -96,6 +100,9 @@ private:
   StringRef refusal(Operation *Op, Group &G);
   Group *groupOfAllUsers(Operation *Op, StringRef &Why);
   bool usedAtSameIndex(Operation *Op);
+  bool scalesCodes(Operation *Op) const {
+    return HasCodeProducts && isCodeEpilogue(Op);
+  }
   bool isCheaperAgain(Operation *Op) const;
   void cloneForKernels(Operation *Op);
   void build(Group &G);
@@ -116,6 +123,7 @@ private:
   Block &Body;
   Rules Rule;
   const shape::Facts &Facts;
+  bool HasCodeProducts = false;
   /// The place of each op in the block.
   DenseMap<Operation *, unsigned> Place;
   /// Ops made of reduced rows, to a reduction of these.
@@ -252,7 +260,7 @@ static bool widens(Operation *Op) {
 /// memory in any case: x - mean, where the mean is made of x.
 bool RegionFormer::isCheaperAgain(Operation *Op) const {
   if (!Rule.LongestRow || !Rule.Fuse || MadeOfRows.contains(Op) ||
-      isGemmEpilogue(Op) || isCodeEpilogue(Op))
+      isGemmEpilogue(Op) || scalesCodes(Op))
     return false;
   if (widens(Op))
     return true;
@@ -319,7 +327,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
     return "attention is a kernel of its own";
   }
   bool Finishes = finishesRawProduct(Op) && G.Root;
-  if (Finishes || (isCodeEpilogue(Op) && !usedAtSameIndex(Op)))
+  if (Finishes || (scalesCodes(Op) && !usedAtSameIndex(Op)))
     return "it scales a product of codes, which the product's own kernel does";
   if (leavesRows(Op, G))
     return "its rows are computed as a whole, which that kernel does not";

@@ -123,11 +123,14 @@ bool graph::isGemmEpilogue(Operation *Op) {
   return followsProduct(Op, MostSteps, [](Operation *) { return true; });
 }
 
+bool graph::isCodeProduct(Operation *Op) {
+  return isa<MatmulOp, ConvOp>(Op) &&
+         isCode(typeOf(Op->getOperand(0)).getElementType());
+}
+
 bool graph::isCodeEpilogue(Operation *Op) {
   return Op->hasTrait<ElementwiseTrait>() &&
-         followsProduct(Op, MostCodeSteps, [](Operation *Product) {
-           return isCode(typeOf(Product->getOperand(0)).getElementType());
-         });
+         followsProduct(Op, MostCodeSteps, isCodeProduct);
 }
 
 void graph::forEachRealUser(Operation *Op,

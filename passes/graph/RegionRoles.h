@@ -49,6 +49,8 @@ bool keepsLines(mlir::Operation *Op);
 bool makesGatheredLines(mlir::Operation *Op, mlir::Operation *Gather,
                         const shape::Facts &Facts);
 
+/// Whether `Op` is a product whose first operand is codes.
+bool isCodeProduct(mlir::Operation *Op);
 /// Whether a kernel of products computes `Op` as the last it does.
 bool isGemmEpilogue(mlir::Operation *Op);
 /// The same of a product of codes: what scales and quantises it is worth a

@@ -75,8 +75,9 @@ OpFoldResult tensorSize(Value Tensor, unsigned Dim) {
 
 OpFoldResult loopSize(linalg::LinalgOp Op, unsigned Loop) {
   OpFoldResult Found;
-  for (OpOperand &Operand : Op->getOpOperands()) {
-    AffineMap Map = Op.getMatchingIndexingMap(&Operand);
+  // All maps at once: a GEMM makes them anew for each question.
+  for (auto [Operand, Map] :
+       llvm::zip_equal(Op->getOpOperands(), Op.getIndexingMapsArray())) {
     for (auto [Position, Expr] : llvm::enumerate(Map.getResults())) {
       auto DimExpr = dyn_cast<AffineDimExpr>(Expr);
       if (!DimExpr || DimExpr.getPosition() != Loop)
