@@ -122,9 +122,9 @@ TEST(MmaSyncSchedule, GatesHaveHalfOfEachWarpgroup) {
                   rankMmaSyncSchedules(Residual, targetOf(Name))[0].Total)
         << Name;
   }
-  EXPECT_FALSE(readMmaSyncSchedule(
-      "mmasync 64x16x32 warpgroup 64x16 stages 2 group_m 1", Gate,
-      targetOf("sm_80")));
+  EXPECT_FALSE(
+      readMmaSyncSchedule("mmasync 64x16x32 warpgroup 64x16 stages 2 group_m 1",
+                          Gate, targetOf("sm_80")));
 }
 
 TEST(MmaSyncSchedule, WarpgroupsHaveWholeHeads) {
