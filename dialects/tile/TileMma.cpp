@@ -170,11 +170,12 @@ LogicalResult ExtractColumnsOp::verify() {
     return emitOpError(
         "expected columns of the fragment, from a multiple of 8 on");
   auto Run = int64_t(getRotateHalf());
-  if (Run < 0 || Run % 8 || (Run && From.getColumns() % (2 * Run)))
-    return emitOpError()
-           << "expected a rotate_half that is a multiple of 8 and half of a "
-              "divisor of the fragment's columns, got "
-           << Run;
+  bool StaysInThread = Run == 1 || (Run >= 0 && Run % 8 == 0);
+  if (!StaysInThread || (Run && From.getColumns() % (2 * Run)))
+    return emitOpError() << "expected a rotate_half that is 1 or a multiple of "
+                            "8, and half of "
+                            "a divisor of the fragment's columns, got "
+                         << Run;
   return success();
 }
 

@@ -245,11 +245,17 @@ std::string RopeFuser::refusal(GemmRegion &Gemm, RopeRegion &Rope,
                                ReshapeOp View, const RopeSizes &Sizes) const {
   if (StringRef Operands = Gemm.refusal(); !Operands.empty())
     return Operands.str();
-  int64_t Half = Rope.half();
-  if (Half < 1 || Half % ThreadColumns)
+  int64_t Half = Rope.distance();
+  if (!Rope.Neighbours && (Half < 1 || Half % ThreadColumns))
     return "half a head is not a multiple of 8 elements";
   if (Half > schedule::MaxRotateHalf)
     return "its heads have more than 128 elements";
+  // A column's place in its head would be a division: 88 to 1916 bytes a thread
+  // spill (ptxas 13.0).
+  if (Rope.Neighbours && !llvm::isPowerOf2_64(uint64_t(Rope.half())))
+    return "its heads have pairs of neighbours, and no power of two of them";
+  if (Rope.Neighbours && Costs.typicallyFewRows(Gemm.size()))
+    return "GEMMs of at most 16 rows take no pairs of neighbours";
   if (!holdsHeads(Gemm, Half))
     return "no tile of the GEMM holds whole heads";
   if (typeOf(Gemm.Region.getOutputs()[0]).getElementType() !=

@@ -45,9 +45,12 @@ int64_t FusionCosts::rowsOf(const FusedGemmSize &Size) const {
   return Facts.optimum(Size.Rows).value_or(UnknownExtent);
 }
 
+bool FusionCosts::typicallyFewRows(const FusedGemmSize &Size) const {
+  return rowsOf(Size) <= TypicalFewRows;
+}
+
 bool FusionCosts::hasFewRows(const FusedGemmSize &Size) const {
-  return rowsOf(Size) <= TypicalFewRows &&
-         Facts.range(Size.Rows).Max <= MostFewRows;
+  return typicallyFewRows(Size) && Facts.range(Size.Rows).Max <= MostFewRows;
 }
 
 schedule::MmaSyncShape FusionCosts::shapeOf(const FusedGemmSize &Size,

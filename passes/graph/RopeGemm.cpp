@@ -136,12 +136,13 @@ void RopeGemm::writeRopeGemm(Operation &Op) {
     B.clone(Op, Map);
   } else if (auto Slice = dyn_cast<SliceOp>(Op)) {
     Value X = Map.lookup(Slice.getX());
-    if (!rotatesHalf(Slice))
+    int64_t Pairs = rotatedPairs(Slice);
+    if (!Pairs)
       return Map.map(Result, X);
     SmallVector<Expr> Start(Sizes.all().size(), Expr(0));
     SmallVector<int64_t> Step(Start.size(), 1);
-    Start[Start.size() - 2] = Expr(1);
-    Step[Step.size() - 2] = -1;
+    Start[Start.size() - Pairs] = Expr(1);
+    Step[Step.size() - Pairs] = -1;
     Map.map(Result, SliceOp::create(B, Op.getLoc(), X.getType(), X,
                                     DimsAttr::get(B.getContext(), Start),
                                     B.getDenseI64ArrayAttr(Step)));

@@ -24,14 +24,20 @@ static bool takesAllBut(SliceOp Op, int64_t Except) {
   return true;
 }
 
-bool graph::rotatesHalf(Operation *Op) {
+int64_t graph::rotatedPairs(Operation *Op) {
   auto Slice = dyn_cast<SliceOp>(Op);
-  int64_t Pair = Slice ? typeOf(Slice.getX()).getRank() - 2 : -1;
-  return Pair >= 0 && Slice.getX().getType() == Slice.getType() &&
-         typeOf(Slice.getX()).getStaticDim(Pair) == 2 &&
-         typeOf(Slice.getX()).getStaticDim(Pair + 1) &&
-         Slice.getStart().getDims()[Pair] == Expr(1) &&
-         Slice.getStep()[Pair] == -1 && takesAllBut(Slice, Pair);
+  int64_t Rank = Slice ? typeOf(Slice.getX()).getRank() : 0;
+  if (Rank < 2 || Slice.getX().getType() != Slice.getType())
+    return 0;
+  SymbolicTensorType Ty = typeOf(Slice.getX());
+  for (int64_t Behind : {2, 1}) {
+    int64_t Pair = Rank - Behind, Other = Behind == 2 ? Rank - 1 : Rank - 2;
+    if (Ty.getStaticDim(Pair) == 2 && Ty.getStaticDim(Other) &&
+        Slice.getStart().getDims()[Pair] == Expr(1) &&
+        Slice.getStep()[Pair] == -1 && takesAllBut(Slice, Pair))
+      return Behind;
+  }
+  return 0;
 }
 
 /// The first of the heads that `Op` takes; none where it does more.
@@ -58,12 +64,14 @@ static BlockArgument headsBehind(Value V) {
 std::optional<RopeRegion> RopeRegion::read(RegionOp Region) {
   Block &Body = Region.getBody().front();
   auto Exchange = llvm::find_if(Body, [](Operation &Op) {
-    return rotatesHalf(&Op) && headsBehind(Op.getOperand(0));
+    return rotatedPairs(&Op) && headsBehind(Op.getOperand(0));
   });
   if (Region.getNumResults() != 1 || Exchange == Body.end())
     return std::nullopt;
   RopeRegion R{Region, headsBehind(Exchange->getOperand(0))};
-  if (R.pair() && !R.heads().getStaticDim(R.pair() - 1))
+  int64_t Pairs = rotatedPairs(&*Exchange);
+  R.Neighbours = Pairs == 1;
+  if (R.hasHeads() && !R.heads().getStaticDim(R.inHead() - 1))
     return std::nullopt;
   R.Rotated = R.count();
   for (Operation &Op : Body.without_terminator()) {
@@ -73,22 +81,25 @@ std::optional<RopeRegion> RopeRegion::read(RegionOp Region) {
       continue;
     if (!Slice || headsBehind(Slice.getX()) != R.X)
       return std::nullopt;
-    if (rotatesHalf(Slice))
+    if (int64_t Own = rotatedPairs(Slice)) {
+      if (Own != Pairs)
+        return std::nullopt;
       continue;
+    }
     std::optional<int64_t> From = firstOfHeads(Slice);
     if (!From || typeOf(Slice.getX()).getDims() != R.heads().getDims())
       return std::nullopt;
     R.First = *From;
-    R.Rotated = *typeOf(Slice.getY()).getStaticDim(R.pair() - 1);
+    R.Rotated = *typeOf(Slice.getY()).getStaticDim(R.inHead() - 1);
   }
   SmallVector<Expr> Dims(R.heads().getDims());
-  if (R.pair())
-    Dims[R.pair() - 1] = Expr(R.Rotated);
+  if (R.hasHeads())
+    Dims[R.inHead() - 1] = Expr(R.Rotated);
   // All parts are the same: others meet nothing of the result's sizes.
   for (Operation &Op : Body.without_terminator())
     if (auto Slice = dyn_cast<SliceOp>(Op))
       if (typeOf(Slice.getY()).getDims() != ArrayRef(Dims) ||
-          (!rotatesHalf(Slice) && firstOfHeads(Slice) != R.First))
+          (!rotatedPairs(Slice) && firstOfHeads(Slice) != R.First))
         return std::nullopt;
   if (typeOf(Region.getOutputs()[0]).getDims() != ArrayRef(Dims))
     return std::nullopt;
@@ -102,7 +113,7 @@ std::optional<RopeSizes> RopeSizes::of(const RopeRegion &Rope,
   S.Rows = Gemm.getDims()[0];
   S.AllColumns = Gemm.getDims()[1];
   S.Rotated = Rope.Rotated;
-  size_t Behind = Rope.pair() ? 3 : 2;
+  size_t Behind = Rope.hasHeads() ? 3 : 2;
   S.Columns.assign(Dims.end() - Behind, Dims.end());
   S.Front.assign(Dims.begin(), Dims.end() - Behind);
   Expr Before(1), InColumns(1);
@@ -125,7 +136,7 @@ SmallVector<Expr> RopeSizes::asHeads(int64_t Count) const {
   SmallVector<Expr> Dims(Front);
   if (Columns.size() > 2)
     Dims.push_back(Expr(Count));
-  Dims.push_back(Columns.back() * Expr(2));
+  Dims.push_back(Columns.back() * Columns[Columns.size() - 2]);
   return Dims;
 }
 

@@ -21,26 +21,34 @@
 
 namespace kpc::graph {
 
-/// Of heads `<[…, heads, 2, half]>`, `Turned` from `First` on are turned.
+/// Of heads `<[…, heads, 2, half]>`, `Rotated` from `First` on are turned; with
+/// `Neighbours` pairs lie side by side, `<[…, heads, half, 2]>`.
 struct RopeRegion {
   RegionOp Region;
   mlir::BlockArgument X; ///< all heads
   int64_t First = 0, Rotated = 1;
+  bool Neighbours = false;
 
   static std::optional<RopeRegion> read(RegionOp Region);
 
   SymbolicTensorType heads() const { return typeOf(X); }
-  /// The dimension of two halves; heads are in front of it.
-  unsigned pair() const { return heads().getRank() - 2; }
-  int64_t half() const { return *heads().getStaticDim(pair() + 1); }
+  /// The two dimensions of a head; heads are in front of them.
+  unsigned inHead() const { return heads().getRank() - 2; }
+  bool hasHeads() const { return inHead() > 0; }
+  int64_t half() const {
+    return *heads().getStaticDim(inHead() + (Neighbours ? 0 : 1));
+  }
+  /// How many columns apart are those of a pair.
+  int64_t distance() const { return Neighbours ? 1 : half(); }
   int64_t count() const {
-    return pair() ? *heads().getStaticDim(pair() - 1) : 1;
+    return hasHeads() ? *heads().getStaticDim(inHead() - 1) : 1;
   }
   bool rotatesAll() const { return Rotated == count(); }
 };
 
-/// Whether the op gives the halves of heads in the other order.
-bool rotatesHalf(mlir::Operation *Op);
+/// The dimension of pairs, from the end, if the op gives these in the other
+/// order: 2 of halves of heads, 1 of neighbours; 0 if it does something else.
+int64_t rotatedPairs(mlir::Operation *Op);
 
 /// The sizes of values in the loops of a product, `<[rows, heads, 2, half]>`:
 /// what stands in front of the heads is one dimension of rows.

@@ -266,6 +266,9 @@ bool spills(const GemmSchedule &S, const GemmShape &Shape) {
     return Shape.RotateHalf && S.sumsOfThread() > MostSumsOfHeadsInTurn;
   // Angles are the same for all heads of a tile; only where three warpgroups
   // multiply, there are no registers for them beside its accumulators.
+  // Each pair of neighbours has angles of its own: 32 to 228 bytes.
+  if (Shape.RotateHalf == 1 && S.sumsOfThread() > MostSumsOfHeadsInTurn)
+    return true;
   bool KeepsReads =
       Shape.EpilogueBytes > 0 || (Shape.RotateHalf && S.consumers() > 2);
   return KeepsReads && S.TileN > MaxNWithEpilogueReads;

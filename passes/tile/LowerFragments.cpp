@@ -31,14 +31,19 @@ struct LowerExtractColumns : TilePattern<ExtractColumnsOp> {
     int64_t Wide = From.getColumns() / PerValue,
             Narrow = To.getColumns() / PerValue,
             Group = 8 / PerValue; // values that stay together
+    // Neighbours are values next to each other in either layout.
+    bool AreNeighbours = Op.getRotateHalf() == 1;
+    auto ValueOf = [&](int64_t I) {
+      if (AreNeighbours)
+        return int64_t(Op.getFirst()) / PerValue + (I ^ 1);
+      return Op.columnOf(I / Group * 8) / PerValue + I % Group;
+    };
     for (int64_t Block = 0; Block < Blocks; ++Block)
       for (int64_t I = 0; I < Narrow; ++I)
         Part = LLVM::InsertValueOp::create(
             Rewriter, Loc, Part,
-            LLVM::ExtractValueOp::create(
-                Rewriter, Loc, Adaptor.getFragment(),
-                Block * Wide + Op.columnOf(I / Group * 8) / PerValue +
-                    I % Group),
+            LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getFragment(),
+                                         Block * Wide + ValueOf(I)),
             Block * Narrow + I);
     Rewriter.replaceOp(Op, Part);
     return success();

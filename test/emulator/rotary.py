@@ -38,6 +38,7 @@ class Layer:
     schedule: str = ""
     few: bool = False   # rows: 1 to 16, or always one
     one: bool = False
+    interleaved: bool = False  # pairs are neighbours, by the operator
 
 
 CASES = [Layer("together", 64, 4, 2),
@@ -45,6 +46,9 @@ CASES = [Layer("together", 64, 4, 2),
          Layer("short", 16, 6, 2, bias=True),
          Layer("operator", 64, 2, 2, "bf16", operator=True),
          Layer("alone", 64, 3),
+         Layer("neighbours", 64, 2, 2, operator=True, interleaved=True),
+         Layer("neighbours_of_128", 128, 3, precision="bf16", bias=True, operator=True, interleaved=True,
+               schedule="gemm 128x128x64 stages 3 group_m 1"),
          Layer("three_quarters", 96, 4, bias=True),
          Layer("long", 128, 2, precision="bf16"),
          # Heads that the last tile has only some of.
@@ -68,6 +72,9 @@ SYNC = [Layer("together", 64, 4, 2),
         Layer("short", 16, 6, 2, bias=True),
         Layer("operator", 64, 2, 2, "bf16", operator=True),
         Layer("long", 128, 3, precision="bf16"),
+        Layer("neighbours", 64, 2, 2, operator=True, interleaved=True),
+        Layer("neighbours_of_32", 32, 5, precision="bf16", bias=True, operator=True, interleaved=True,
+              schedule="mmasync 128x128x32 warpgroup 128x64 stages 3 group_m 1"),
         Layer("part", 32, 9, schedule="mmasync 64x64x64 warpgroup 64x64 stages 3 group_m 1"),
         Layer("wide", 64, 6, 2, schedule="mmasync 128x128x32 warpgroup 128x64 stages 3 group_m 1"),
         Layer("full", 128, 3, bias=True, schedule="mmasync 128x128x32 warpgroup 128x128 stages 3 group_m 1"),
@@ -129,7 +136,7 @@ def model(layer):
         """`name`: of what is turned; none: it is not."""
         y = g.linear("x", HIDDEN, count * depth, layer.bias)
         if name and layer.operator:
-            y = g.node("RotaryEmbedding", [y, *tables], f"turned_{name}", num_heads=count)
+            y = g.node("RotaryEmbedding", [y, *tables], f"turned_{name}", num_heads=count, interleaved=int(layer.interleaved))
         y = g.node("Reshape", [y, g.constant(numpy.array([0, 0, count, depth]))])
         y = g.node("Transpose", [y], perm=[0, 2, 1, 3])
         return g.turned(y, depth, name, *tables) if name and not layer.operator else y
@@ -157,7 +164,7 @@ def main():
     target = rest[0] if rest else "sm_90a"
     run = emulated.Emulated(kpc, driver, target, folder)
     failed = 0
-    cases = emulated.sampled(layers(target), lambda layer: (layer.few, layer.one, bool(layer.schedule)))
+    cases = emulated.sampled(layers(target), lambda layer: (layer.few, layer.one, bool(layer.schedule), layer.interleaved))
     for layer in cases:
         sizes, run_at = {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37}
         if layer.few:

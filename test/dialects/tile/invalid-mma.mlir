@@ -218,7 +218,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op expected a rotate_half that is a multiple of 8 and half of a divisor of the fragment's columns, got 4}}
+  // expected-error @below {{'tile.extract_columns' op expected a rotate_half that is 1 or a multiple of 8, and half of a divisor of the fragment's columns, got 4}}
   %p = tile.extract_columns %d from 0 rotate_half 4 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -226,7 +226,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op expected a rotate_half that is a multiple of 8 and half of a divisor of the fragment's columns, got -8}}
+  // expected-error @below {{'tile.extract_columns' op expected a rotate_half that is 1 or a multiple of 8, and half of a divisor of the fragment's columns, got -8}}
   %p = tile.extract_columns %d from 0 rotate_half -8 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -234,7 +234,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op expected a rotate_half that is a multiple of 8 and half of a divisor of the fragment's columns, got 24}}
+  // expected-error @below {{'tile.extract_columns' op expected a rotate_half that is 1 or a multiple of 8, and half of a divisor of the fragment's columns, got 24}}
   %p = tile.extract_columns %d from 0 rotate_half 24 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }

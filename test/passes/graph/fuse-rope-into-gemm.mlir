@@ -187,7 +187,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !pairs = !graph.tensor<[n, 2, 2, 12], f16>
 !angles = !graph.tensor<[1, 1, 1, 12], f16>
 
-// Neighbours are pairs in other registers, and so are halves that do not fill those of a thread.
+// Halves that do not fill a thread's places of eight columns are in other threads.
 // REMARK: RoPE is not fused into its GEMM: half a head is not a multiple of 8 elements.
 // CHECK-LABEL: @short(
 // CHECK: graph.region "q"
@@ -555,5 +555,102 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
       graph.yield %0 : !qk
     }
     return %y : !qk
+  }
+}
+
+// -----
+
+!x = !graph.tensor<[n, 64], f16>
+!w = !graph.tensor<[64, 32], f16>
+!p = !graph.tensor<[n, 32], f16>
+!pairs = !graph.tensor<[n, 2, 8, 2], f16>
+!angles = !graph.tensor<[1, 1, 8, 1], f16>
+
+// Neighbours are one thread's, next to each other.
+// REMARK: RoPE of 2 heads of 16 is fused into its GEMM's epilogue.
+// CHECK-LABEL: @neighbours(
+// CHECK: graph.region "q+rotary"(
+// CHECK: %[[SUM:.*]] = graph.matmul
+// CHECK: %[[H:.*]] = graph.reshape %[[SUM]] : <[n, 32], f16> to <[n, 2, 8, 2], f16>
+// CHECK: graph.slice %[[H]] start <[0, 0, 0, 1]> step [1, 1, 1, -1] : <[n, 2, 8, 2], f16> to <[n, 2, 8, 2], f16>
+// CHECK-NOT: graph.region
+module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
+  func.func @neighbours(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
+    %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
+    ^bb0(%a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      graph.yield %0 : !p
+    }
+    %h = graph.reshape %p : !p to !pairs
+    %r = graph.region "rotary" (%h, %cos) : (!pairs, !angles) -> !pairs {
+    ^bb0(%a: !pairs, %c: !angles):
+      %0 = graph.slice %a start <[0, 0, 0, 1]> step [1, 1, 1, -1] : !pairs to !pairs
+      %1 = graph.broadcast %c : !angles to !pairs
+      %2 = graph.mul %0, %1 : !pairs
+      graph.yield %2 : !pairs
+    }
+    return %r : !pairs
+  }
+}
+
+// -----
+
+!x = !graph.tensor<[n, 64], f16>
+!w = !graph.tensor<[64, 32], f16>
+!p = !graph.tensor<[n, 32], f16>
+!pairs = !graph.tensor<[n, 2, 8, 2], f16>
+!angles = !graph.tensor<[1, 1, 8, 1], f16>
+
+// REMARK: RoPE is not fused into its GEMM: GEMMs of at most 16 rows take no pairs of neighbours.
+// CHECK-LABEL: @few_neighbours(
+// CHECK: graph.region "q"
+// CHECK: graph.region "rotary"
+module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 1}}} {
+  func.func @few_neighbours(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
+    %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
+    ^bb0(%a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      graph.yield %0 : !p
+    }
+    %h = graph.reshape %p : !p to !pairs
+    %r = graph.region "rotary" (%h, %cos) : (!pairs, !angles) -> !pairs {
+    ^bb0(%a: !pairs, %c: !angles):
+      %0 = graph.slice %a start <[0, 0, 0, 1]> step [1, 1, 1, -1] : !pairs to !pairs
+      %1 = graph.broadcast %c : !angles to !pairs
+      %2 = graph.mul %0, %1 : !pairs
+      graph.yield %2 : !pairs
+    }
+    return %r : !pairs
+  }
+}
+
+// -----
+
+!x = !graph.tensor<[n, 64], f16>
+!w = !graph.tensor<[64, 48], f16>
+!p = !graph.tensor<[n, 48], f16>
+!pairs = !graph.tensor<[n, 2, 12, 2], f16>
+!angles = !graph.tensor<[1, 1, 12, 1], f16>
+
+// REMARK: RoPE is not fused into its GEMM: its heads have pairs of neighbours, and no power of two of them.
+// CHECK-LABEL: @odd_neighbours(
+// CHECK: graph.region "q"
+// CHECK: graph.region "rotary"
+module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
+  func.func @odd_neighbours(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
+    %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
+    ^bb0(%a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      graph.yield %0 : !p
+    }
+    %h = graph.reshape %p : !p to !pairs
+    %r = graph.region "rotary" (%h, %cos) : (!pairs, !angles) -> !pairs {
+    ^bb0(%a: !pairs, %c: !angles):
+      %0 = graph.slice %a start <[0, 0, 0, 1]> step [1, 1, 1, -1] : !pairs to !pairs
+      %1 = graph.broadcast %c : !angles to !pairs
+      %2 = graph.mul %0, %1 : !pairs
+      graph.yield %2 : !pairs
+    }
+    return %r : !pairs
   }
 }

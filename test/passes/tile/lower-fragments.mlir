@@ -127,6 +127,7 @@ gpu.module @beside {
 !d16 = !tile.fragment<[64, 16], f32>
 
 // Columns 16 to 32 are registers 8 to 15; where runs of 8 change places, 16 to 24 are made of registers 12 to 15; of 16, of 0 to 3.
+// Where neighbours change places, register 8 is made of 9, and 15 of 14.
 gpu.module @exchanged {
   // CHECK-LABEL: gpu.func @turn(
   gpu.func @turn(%rows: index, %zero: index, %sink: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
@@ -142,21 +143,27 @@ gpu.module @exchanged {
       // CHECK-DAG: %[[E0:.*]] = llvm.extractvalue %[[D]][12]
       // CHECK-DAG: %[[H0:.*]] = llvm.extractvalue %[[D]][0]
       // CHECK-DAG: %[[S0:.*]] = arith.subf %[[X0]], %[[E0]]
-      // CHECK-DAG: arith.addf %[[S0]], %[[H0]]
+      // CHECK-DAG: %[[N0:.*]] = llvm.extractvalue %[[D]][9]
+      // CHECK-DAG: %[[T0:.*]] = arith.addf %[[S0]], %[[H0]]
+      // CHECK-DAG: arith.mulf %[[T0]], %[[N0]]
       // CHECK-DAG: %[[X7:.*]] = llvm.extractvalue %[[D]][15]
       // CHECK-DAG: %[[E7:.*]] = llvm.extractvalue %[[D]][11]
       // CHECK-DAG: %[[H7:.*]] = llvm.extractvalue %[[D]][7]
       // CHECK-DAG: %[[S7:.*]] = arith.subf %[[X7]], %[[E7]]
-      // CHECK-DAG: arith.addf %[[S7]], %[[H7]]
+      // CHECK-DAG: %[[N7:.*]] = llvm.extractvalue %[[D]][14]
+      // CHECK-DAG: %[[T7:.*]] = arith.addf %[[S7]], %[[H7]]
+      // CHECK-DAG: arith.mulf %[[T7]], %[[N7]]
       %x = tile.extract_columns %d from 16 : !d32 -> !d16
       %e = tile.extract_columns %d from 16 rotate_half 8 : !d32 -> !d16
       %h = tile.extract_columns %d from 16 rotate_half 16 : !d32 -> !d16
-      %out = tile.map %x at [%zero, %zero] within [%rows, %rows] with %e, %h : !d16, !d16, !d16 -> !d16 {
-      ^bb0(%v: f32, %row: index, %column: index, %w: f32, %u: f32):
+      %n = tile.extract_columns %d from 16 rotate_half 1 : !d32 -> !d16
+      %out = tile.map %x at [%zero, %zero] within [%rows, %rows] with %e, %h, %n : !d16, !d16, !d16, !d16 -> !d16 {
+      ^bb0(%v: f32, %row: index, %column: index, %w: f32, %u: f32, %q: f32):
         %s = arith.subf %v, %w : f32
         %t = arith.addf %s, %u : f32
-        memref.store %t, %sink[] : memref<f32>
-        tile.yield %t : f32
+        %z = arith.mulf %t, %q : f32
+        memref.store %z, %sink[] : memref<f32>
+        tile.yield %z : f32
       }
     }
     gpu.return

@@ -100,11 +100,14 @@ KernelText testing::gateOf(const Product &P) {
 KernelText testing::turnedOf(const RotatedHeads &H) {
   std::string Count = std::to_string(H.Count), Half = std::to_string(H.Half),
               Depth = std::to_string(H.Sum);
-  std::vector<std::string> All = {"m", Count, "2", Half};
+  std::string Outer = H.Neighbours ? Half : "2",
+              Inner = H.Neighbours ? "2" : Half;
+  std::vector<std::string> All = {"m", Count, Outer, Inner};
   KernelText K(H.Name);
   K.input("x", "f16", {"m", Depth})
-      .input("w", "f16", {Depth, Count, "2", Half});
-  K.input("c", "f32", {"m", "2", Half}).input("s", "f32", {"m", "2", Half});
+      .input("w", "f16", {Depth, Count, Outer, Inner});
+  K.input("c", "f32", {"m", Outer, Inner})
+      .input("s", "f32", {"m", Outer, Inner});
   K.output("y", "f16", All);
   K.fact("m", "min = 1, max = 65536, optimum = " + std::to_string(H.Rows));
   K.generic("p",
@@ -119,10 +122,12 @@ KernelText testing::turnedOf(const RotatedHeads &H) {
             "%a = linalg.index 0 : index\n%b = linalg.index 1 : index\n"
             "%c = linalg.index 2 : index\n%d = linalg.index 3 : index\n"
             "%one = arith.constant 1 : index\n%minus = arith.constant -1 : "
-            "index\n%back = arith.muli %c, %minus : index\n"
-            "%other = arith.addi %one, %back : index\n"
-            "%r = tensor.extract %p_t[%a, %b, %other, %d] : tensor<?x" +
-                Count + "x2x" + Half + "xf32>",
+            "index\n%back = arith.muli " +
+                std::string(H.Neighbours ? "%d" : "%c") +
+                ", %minus : index\n%other = arith.addi %one, %back : index\n"
+                "%r = tensor.extract %p_t[%a, %b, " +
+                (H.Neighbours ? "%c, %other" : "%other, %d") + "] : tensor<?x" +
+                Count + "x" + Outer + "x" + Inner + "xf32>",
             "%r", "", "f32", All);
   K.generic("y", {Same, Same, OfRow, OfRow, Same}, "pppp", {"p", "e", "c", "s"},
             "%l = arith.mulf %p, %c : f32\n%t = arith.mulf %e, %s : f32\n"

@@ -36,6 +36,7 @@ KernelText gateOf(const Product &P);
 struct RotatedHeads {
   const char *Name;
   int64_t Rows, Count, Half, Sum;
+  bool Neighbours = false; ///< pairs are side by side, not half a head apart
 };
 
 inline void PrintTo(const RotatedHeads &H, std::ostream *Out) {

@@ -128,6 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                       RotatedHeads{"heads_of_128", 8192, 64, 64, 4096},
                       RotatedHeads{"heads_of_32", 4096, 48, 16, 1024},
                       RotatedHeads{"heads_of_96", 4096, 32, 48, 2048},
+                      RotatedHeads{"neighbours", 4096, 48, 32, 2048, true},
                       RotatedHeads{"few_rows", 64, 48, 32, 2048}),
     [](const ::testing::TestParamInfo<RotatedHeads> &Info) {
       return std::string(Info.param.Name);
@@ -290,6 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
                           RotatedHeads{"heads_of_128", 8192, 64, 64, 4096},
                           RotatedHeads{"heads_of_32", 4096, 48, 16, 1024},
                           RotatedHeads{"heads_of_16", 4096, 48, 8, 1024},
+                          RotatedHeads{"neighbours", 4096, 48, 32, 2048, true},
                           RotatedHeads{"few_rows", 64, 48, 32, 2048})),
     [](const ::testing::TestParamInfo<std::tuple<const char *, RotatedHeads>>
            &Info) {

@@ -119,7 +119,7 @@ double epilogueOperations(const GemmMatch &P) {
 }
 
 std::optional<schedule::GemmShape> gemmShapeOf(GemmMatch &P) {
-  // No other family has two GEMMs in one kernel, or RoPE.
+  // No family of reductions has two GEMMs in one kernel, or RoPE.
   int64_t FewestRows = P.Second || P.RotateHalf ? 1 : FewestForMma;
   auto Typical = [&](const LoopGroup &Group) {
     return typicalProduct(Group.Sizes, UnknownExtent);
