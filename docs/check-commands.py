@@ -27,7 +27,7 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?")
 HOST_SCHEDULE = re.compile(r"\btile rows=\S+ vectors=\S+ lanes=\S+ block=\S+( region)? (direct|panel)\b")  # of a CPU's vectors
 UNIT = re.compile(r"\b(bytes|[KMG]iB|ms|us|ns|s)\b")
 # What these print is a fault of the input, which the page shows on purpose; or a time, which may be too long.
-FAILS = {"kpc check unknown.onnx": (1,), "kpc check resized.onnx": (1,), "kpc check album.onnx": (1,),
+FAILS = {"kpc check unknown.onnx": (1,), "kpc check spectrum.onnx": (1,), "kpc check album.onnx": (1,),
          "kpc check unrolled.onnx --limit unrolled=3": (1,)}
 MAY_BE_SLOW = "--fail-above"
 
@@ -64,7 +64,7 @@ def prepare(folder):
         shutil.copy(ROOT / "examples/digits" / name, folder)
     models = folder / "models"
     subprocess.run([sys.executable, ROOT / "test/cli/Inputs/make_models.py", models], check=True)
-    for name in ("unknown.onnx", "relu.onnx", "x.npy", "resized.onnx", "settled.onnx", "album.onnx", "contradiction.onnx",
+    for name in ("unknown.onnx", "relu.onnx", "x.npy", "spectrum.onnx", "settled.onnx", "album.onnx", "contradiction.onnx",
                  "unrolled.onnx", "forty.onnx"):
         shutil.copy(models / name, folder)
     shutil.copy(models / "relu.onnx", folder / "model.onnx")

@@ -202,6 +202,15 @@ def resized(by, **attributes):
     return build
 
 
+def scaled_plane():
+    """Of a batch's scales only the last two are not known: the batch keeps its size."""
+    nodes = [node("ReduceMax", ["s", "rows"], ["m"], keepdims=0), node("Concat", ["ones", "m"], ["scales"], axis=0),
+             node("Resize", ["x", "", "scales"], ["y"], mode="linear")]
+    return model(nodes, [value("x", ["n", 2, 5, 4]), value("s", [2, 2])], [value("y", ["n", 2, "p", "q"])],
+                 [constant("rows", ints(0)), constant("ones", np.float32([1, 1]))]), [
+                     {"x": sparse(n, 2, 5, 4, share=1), "s": np.float32([s, [0, 0]])} for n, s in ((1, (2, 1.5)), (3, (0.4, 3)))]
+
+
 def resized_inside(branch, by):
     """Inside of a loop or a branch the model declares the sizes, and runs check them."""
     def build():
@@ -244,7 +253,7 @@ CASES = {
     "resized_to_region": resized("sizes", mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=-3.0),
     "resized_within": resized("sizes", mode="linear", axes=[2, 3], keep_aspect_ratio_policy="not_larger"),
     "resized_around": resized("sizes", axes=[2, 3], keep_aspect_ratio_policy="not_smaller", nearest_mode="floor"),
-    "scaled_by": resized("scales", mode="linear"), "scaled_by_corners": resized("scales", nearest_mode="ceil", coordinate_transformation_mode="asymmetric")}
+    "scaled_by": resized("scales", mode="linear"), "scaled_plane": scaled_plane, "scaled_by_corners": resized("scales", nearest_mode="ceil", coordinate_transformation_mode="asymmetric")}
 CASES |= {f"resized_in_{'branch' if branch else 'loop'}_by_{by}": resized_inside(branch, by)
           for branch in (True, False) for by in ("sizes", "scales")}
 

@@ -139,24 +139,36 @@ def batched_suppression():
     idxs: Tensor,
     iou_threshold: float) -> Tensor:
   if torch.eq(torch.numel(boxes), 0):
-    _0 = torch.empty([0], dtype=4, layout=None, device=ops.prim.device(boxes))
-    _1 = _0
+    _1 = ops.prim.device(boxes)
+    _2 = torch.empty([0], dtype=4, layout=None, device=_1)
+    _0 = _2
   else:
     max_coordinate = torch.max(boxes)
-    _2 = torch.to(idxs, ops.prim.device(boxes), ops.prim.dtype(boxes))
-    _3 = torch.tensor(1, dtype=None, device=None, requires_grad=False)
-    _4 = torch.to(_3, ops.prim.device(boxes), ops.prim.dtype(boxes))
-    offsets = torch.mul(_2, torch.add(max_coordinate, _4))
+    _3 = torch.to(idxs, boxes)
+    _4 = torch.add(max_coordinate, torch.to(torch.tensor(1), boxes))
+    offsets = torch.mul(_3, _4)
     _5 = torch.unsqueeze(torch.slice(offsets), 1)
     boxes_for_nms = torch.add(boxes, _5)
     keep = __torch__.torchvision.ops.boxes.nms(boxes_for_nms, scores, iou_threshold, )
-    _1 = keep
-  return _1
+    _0 = keep
+  return _0
 def nms(boxes: Tensor,
     scores: Tensor,
     iou_threshold: float) -> Tensor:
-  _0 = ops.torchvision.nms(boxes, scores, iou_threshold)
-  return _0
+  _6 = __torch__.torchvision.extension._assert_has_ops
+  _7 = _6()
+  _8 = ops.torchvision.nms(boxes, scores, iou_threshold)
+  return _8
+""", "__torch__/torchvision/extension.py": """def _assert_has_ops() -> NoneType:
+  _0 = __torch__.torchvision.extension._has_ops
+  _1 = "Couldn\\'t load custom C++ ops."
+  if torch.__not__(_0()):
+    ops.prim.RaiseException(_1, "builtins.RuntimeError")
+  else:
+    pass
+  return None
+def _has_ops() -> bool:
+  return True
 """}
 
     def run(seed, least):

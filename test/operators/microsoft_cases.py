@@ -118,6 +118,17 @@ def quantised():
     ]
 
 
+class Grouped(Case):
+    """Beside numpy: with zero points and groups in any order onnxruntime departs from its own definition."""
+
+    def reference(self):
+        x, codes, scales, zeros, groups = (getattr(v, "value", v) for v in self.inputs)
+        halves = [np.stack([v & 15, v >> 4], -1).reshape(len(codes), -1).astype(np.float64) for v in (codes, zeros)]
+        groups = groups[:x.shape[1]]
+        weights = (halves[0][:, :x.shape[1]] - halves[1][:, groups]) * scales[:, groups]
+        return {"y0": (x @ weights.T).astype(np.float32)}
+
+
 def few_bits():
     """test/operators/few_bits.py has more of them."""
     codes, scales = Const(u8(5, 3, 16)), Const(np.abs(f(5, 3)) + 0.01)
@@ -127,7 +138,32 @@ def few_bits():
         ms("MatMulNBits", f(3, 80), codes, scales, Const(u8(5, 2)), None, Const(f(5)), bits=4, name="zeros", **shape),
         ms("MatMulNBits", f(3, 80), Const(u8(5, 3, 32)), scales, Const(u8(5, 3)), bits=8, name="bytes", **shape),
         ms("MatMulNBits", f(3, 80), codes, scales, Const(np.abs(f(5, 3)) * 7), bits=4, name="fractions", **shape),
+        Grouped("MatMulNBits", f(3, 80), codes, scales, Const(u8(5, 2)), Const(rng.integers(0, 3, 96).astype(np.int32)), bits=4, name="groups",
+                domain="com.microsoft", **shape),
+        ms("MatMulNBits", f(2, 80), codes, scales, None, Const(rng.permutation(np.arange(96) // 32).astype(np.int32)), Const(f(5)), bits=4,
+           name="order", **shape),
     ]
+
+
+class Spectrum(Case):
+    """Beside numpy: onnxruntime has these for GPUs alone."""
+
+    def reference(self):
+        x, axes = self.inputs[0].astype(np.float64), self.attributes["signal_ndim"]
+        if self.op == "Rfft":
+            spectrum = np.fft.rfftn(x, axes=tuple(range(-axes, 0)))
+            return {"y0": np.stack([spectrum.real, spectrum.imag], -1).astype(np.float32)}
+        return {"y0": np.fft.irfftn(x[..., 0] + 1j * x[..., 1], axes=tuple(range(-axes, 0))).astype(np.float32)}
+
+
+def spectra_and_sets():
+    def of(op, *shape, axes=1, name=""):
+        return Spectrum(op, f(*shape), domain="com.microsoft", signal_ndim=axes, onesided=1, normalized=0, absolute=1e-4, name=name)
+    whole = np.fft.rfftn(rng.standard_normal((3, 6, 10)), axes=(1, 2))
+    plane = Spectrum("Irfft", np.stack([whole.real, whole.imag], -1).astype(np.float32), domain="com.microsoft", signal_ndim=2, onesided=1,
+                     normalized=0, name="plane")
+    return [of("Rfft", 3, 20), of("Rfft", 2, 7, 9, axes=2, name="plane"), of("Irfft", 3, 6, 2), plane,
+            ms("Unique", np.float32([3, 1, 1, 0.5, 3, 2, 0.5]), outputs=3)]
 
 
 def attention():
@@ -221,4 +257,4 @@ def experts():
 
 
 def cases():
-    return codes_and_pools() + experts() + activations() + norms() + products() + quantised() + few_bits() + attention()
+    return codes_and_pools() + experts() + activations() + norms() + products() + quantised() + few_bits() + spectra_and_sets() + attention()

@@ -65,8 +65,16 @@ bool Evaluator::mayChange(const std::string &What) {
   return false;
 }
 
+/// Whether a value only says where a tensor is and of what type.
+static bool describes(const Node &V) {
+  return V.Is == Node::Kind::Call && !V.Items.empty() &&
+         V.Items[0].Is == Node::Kind::Attribute &&
+         (V.Items[0].Text == "device" || V.Items[0].Text == "dtype" ||
+          V.Items[0].Text == "layout");
+}
+
 /// The names that a block gives tensors without elements, if it does nothing
-/// else.
+/// else. PyTorch's printer names what describes a tensor before it is used.
 static std::optional<Names> emptyTensors(const std::vector<Statement> &Block) {
   Names Made;
   for (const Statement &S : Block) {
@@ -76,6 +84,8 @@ static std::optional<Names> emptyTensors(const std::vector<Statement> &Block) {
         S.Targets.front().Is != Node::Kind::Name)
       return std::nullopt;
     const Node &V = *S.Value;
+    if (describes(V))
+      continue;
     bool Same = V.Is == Node::Kind::Name && Made.count(V.Text);
     bool Makes = V.Is == Node::Kind::Call && V.Items.size() > 1 &&
                  V.Items[0].Is == Node::Kind::Attribute &&

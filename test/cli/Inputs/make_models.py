@@ -212,10 +212,10 @@ def repeat():
                                  [onnx.value_info("y", ["rows", "columns"]), onnx.value_info("top", ["batch", "count"])]))
 
 
-def resized():
-    """By how much a picture grows, an input says in fractions."""
-    node = onnx.node("Resize", ["x", "", "scales"], ["y"], name="grow")
-    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["batch", 3, 8, 8]), onnx.value_info("scales", [4])],
+def spectrum():
+    """How many elements of a signal are transformed, an input says."""
+    node = onnx.node("DFT", ["x", "length"], ["y"], name="transform")
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["batch", 100, 1]), onnx.value_info("length", [], onnx.INT64)],
                                  [onnx.value_info("y", None)]))
 
 
@@ -292,7 +292,7 @@ MODELS = {
     **{f"nothing-{i}": nothing(*cut) for i, cut in enumerate(
         [(2**31 - 1, 2**63 - 1, 1), (5, 2, 1), (-1, -3, 2), (-(2**31), 2**31 - 1, -1), (-1, 2**31 - 1, -1)])},
     "repeat": repeat(),
-    "resized": resized(),
+    "spectrum": spectrum(),
     "album": album(),
     "weighted": weighted(),
     "copy": one_node("Relu", onnx.FLOAT, ["batch", 4], node_name="copy"),

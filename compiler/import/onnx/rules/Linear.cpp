@@ -263,11 +263,60 @@ static void importStft(NodeImport &N) {
   N.result(0, transform(N, Cut, L, OneSided ? L / 2 + 1 : L, false));
 }
 
+/// ONNX Runtime's own: transforms of reals over the last axes, of which the
+/// last is halved, without a factor; and back, over all elements.
+template <bool Inverse> static void importRealTransform(NodeImport &N) {
+  int64_t Axes = N.requiredInt("signal_ndim");
+  bool OneSided = N.intAttribute("onesided", 1) != 0;
+  bool Normal = N.intAttribute("normalized", 0) != 0;
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  int64_t Rank = N.rank(X) - (Inverse ? 1 : 0);
+  if (Axes < 1 || Axes > 3 || Axes > Rank || !OneSided || Normal ||
+      (Inverse && N.dims(X).back() != Expr(2))) {
+    N.unsupported("transforms over " + std::to_string(Axes) + " axes of " +
+                  typeText(X.getType()) +
+                  "; kpc has one-sided ones without a norm over one to three");
+    return;
+  }
+  // A complex transform over `Axis` of [..., 2], in its place.
+  auto Along = [&](Value V, int64_t Axis) -> Value {
+    const Expr &Length = N.dims(V)[static_cast<size_t>(Axis)];
+    if (!plausible(N, Length))
+      return {};
+    int64_t L = *Length.asConstant();
+    Ints Perm = llvm::to_vector(llvm::seq<int64_t>(0, N.rank(V)));
+    std::swap(Perm[static_cast<size_t>(Axis)], Perm[Perm.size() - 2]);
+    V = frontend::fourier(N, N.transpose(V, Perm), /*IsComplex=*/true, L,
+                          Inverse, Inverse ? 1.0 / static_cast<double>(L) : 1);
+    return N.transpose(V, Perm);
+  };
+  auto Last = static_cast<size_t>(Rank - 1);
+  Expr Length = Inverse ? (N.dims(X)[Last] - 1) * 2 : N.dims(X)[Last];
+  if (!plausible(N, Length))
+    return;
+  int64_t L = *Length.asConstant();
+  if (!Inverse)
+    X = frontend::fourier(N, X, /*IsComplex=*/false, L / 2 + 1,
+                          /*Inverse=*/false, 1);
+  for (int64_t I = 1; I < Axes && X; ++I)
+    X = Along(X, Rank - 1 - I);
+  if (Inverse)
+    X = frontend::realSignal(N, X, L, 1.0 / static_cast<double>(L));
+  N.result(0, X);
+}
+
 ArrayRef<Rule> linearRules() {
   static const Rule Rows[] = {
       {"", "Det", 11, Newest, importDet, "matrices of up to 4 rows"},
       {"com.microsoft", "Inverse", 1, 1, importInverse,
        "matrices of up to 1,024 rows"},
+      {"com.microsoft", "Rfft", 1, 1, importRealTransform<false>,
+       "known lengths of up to 1,048,576, one-sided, over up to three axes"},
+      {"com.microsoft", "Irfft", 1, 1, importRealTransform<true>,
+       "known lengths of up to 1,048,576, one-sided, over up to three axes"},
       {"", "DFT", 17, Newest, importDft,
        "lengths of up to 1,048,576, known when compiling"},
       {"", "STFT", 17, Newest, importStft,

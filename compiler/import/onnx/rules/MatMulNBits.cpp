@@ -80,6 +80,25 @@ static Value zerosOf(NodeImport &N, const NBits &P, Value Given) {
   return Bytes ? codesOf(N, P, Bytes, P.zeroBytes(), P.blocks()) : Bytes;
 }
 
+/// The weights [N, K] where each row of B names its group, in any order, as
+/// GPTQ's act-order leaves them.
+static Value ofGroups(NodeImport &N, const NBits &P, Value Codes, Value Scales,
+                      Value Zeros, Value Groups, Type Element) {
+  std::optional<int64_t> Count =
+      N.rank(Groups) == 1 ? N.dims(Groups)[0].asConstant() : std::nullopt;
+  if (!Count || *Count < P.K || graph::isFloat(N.element(Groups)))
+    return N.fail(Code::ImportShape,
+                  "'g_idx' is " + typeText(Groups.getType()) +
+                      ", expected a whole number for each of " +
+                      std::to_string(P.K) + " rows of B");
+  Groups = N.cast(N.sliceAxis(Groups, 0, Expr(0), Expr(P.K)), N.i64());
+  auto OfEach = [&](Value V) {
+    return N.gather(N.cast(V, N.f32()), Groups, 1);
+  };
+  Value Off = N.sub(N.cast(Codes, N.f32()), OfEach(Zeros));
+  return N.cast(N.mul(Off, OfEach(Scales)), Element);
+}
+
 static void importMatMulNBits(NodeImport &N) {
   NBits P;
   P.K = N.requiredInt("K");
@@ -92,17 +111,10 @@ static void importMatMulNBits(NodeImport &N) {
   N.ignoreAttribute("weight_prepacked");
   N.expectInputs(3, 6);
   Value A = N.input(0), Codes = N.input(1), Scales = N.input(2),
-        Zeros = N.optionalInput(3), Bias = N.optionalInput(5);
+        Zeros = N.optionalInput(3), Groups = N.optionalInput(4),
+        Bias = N.optionalInput(5);
   if (N.bad())
     return;
-  if (N.hasInput(4)) {
-    N.fail(
-        Code::ImportUnsupported,
-        "rows of B are in groups of their own order ('g_idx')",
-        "quantise without act-order (desc_act=False), or bring the rows of B "
-        "and the columns of A into the order of their groups");
-    return;
-  }
   if (P.Bits != 2 && P.Bits != 4 && P.Bits != 8) {
     N.fail(Code::ImportAttributeValue, "attribute 'bits' is " +
                                            std::to_string(P.Bits) +
@@ -138,8 +150,10 @@ static void importMatMulNBits(NodeImport &N) {
   Zeros = zerosOf(N, P, Zeros);
   if (N.bad())
     return;
-  Value W = dequantise(N, codesOf(N, P, Codes, Row, P.K), Scales, Zeros,
-                       {1, P.Block}, N.element(A));
+  Codes = codesOf(N, P, Codes, Row, P.K);
+  Value W =
+      Groups ? ofGroups(N, P, Codes, Scales, Zeros, Groups, N.element(A))
+             : dequantise(N, Codes, Scales, Zeros, {1, P.Block}, N.element(A));
   Value Y = W ? N.matmul(A, N.transpose(W, {1, 0})) : W;
   N.result(0, Bias && Y ? N.add(Y, Bias) : Y);
 }
@@ -224,7 +238,7 @@ static void importGatherBlockQuantized(NodeImport &N) {
 ArrayRef<Rule> matMulNBitsRules() {
   static const Rule Rows[] = {
       {"com.microsoft", "MatMulNBits", 1, 1, importMatMulNBits,
-       "2, 4 and 8 bits; without g_idx"},
+       "2, 4 and 8 bits; with g_idx the weights are f32 in each run"},
       {"com.microsoft", "GatherBlockQuantized", 1, 1,
        importGatherBlockQuantized, "rows of a table, blocks of its last axis"},
   };

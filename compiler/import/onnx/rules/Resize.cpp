@@ -193,6 +193,29 @@ static Value element(NodeImport &N, Value V, size_t I) {
   return N.reshape(N.sliceAxis(V, 0, static_cast<int64_t>(I), 1), {});
 }
 
+/// Element `I` of a vector of reals, where that part of it is a constant.
+static std::optional<double> knownElement(Value V, int64_t I) {
+  if (auto Concat = V.getDefiningOp<ConcatOp>()) {
+    for (Value Part : Concat->getOperands()) {
+      std::optional<int64_t> Count = Emitter::dims(Part)[0].asConstant();
+      if (!Count)
+        return std::nullopt;
+      if (I < *Count)
+        return knownElement(Part, I);
+      I -= *Count;
+    }
+    return std::nullopt;
+  }
+  auto Constant = V.getDefiningOp<ConstantOp>();
+  auto Elements = Constant
+                      ? dyn_cast<mlir::DenseFPElementsAttr>(Constant.getValue())
+                      : mlir::DenseFPElementsAttr();
+  if (!Elements || I >= Elements.getNumElements())
+    return std::nullopt;
+  return Elements.getValues<llvm::APFloat>()[static_cast<uint64_t>(I)]
+      .convertToDouble();
+}
+
 /// Scales that only the run knows. The sizes are those that the model declares,
 /// or else the run decides them.
 static std::optional<std::vector<AxisResize>>
@@ -212,6 +235,12 @@ runTimeScales(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
     auto Axis = static_cast<size_t>(Axes[I]);
     AxisResize A;
     A.In = N.dims(X)[Axis];
+    if (knownElement(Scales, static_cast<int64_t>(I)) == 1.0) {
+      A.Out = A.In;
+      A.Scale = 1;
+      Result.push_back(A);
+      continue;
+    }
     A.ScaleInput = N.cast(element(N, Scales, I), N.f32());
     Value Length = scaledLength(N, A);
     if (!Length)

@@ -310,6 +310,27 @@ static void importUnique(NodeImport &N) {
     N.result(3, D->Counts);
 }
 
+/// ONNX Runtime's own: of a vector, in the order in which elements come first.
+static void importUniqueOfVector(NodeImport &N) {
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  if (N.rank(X) != 1) {
+    N.fail(Code::ImportRank, "elements of " + typeText(X.getType()) +
+                                 ", expected those of a vector");
+    return;
+  }
+  std::optional<Distinct> D = distinctElements(N, X, /*Sorted=*/false);
+  if (!D)
+    return;
+  N.result(0, N.gather(X, D->Indices, 0));
+  if (N.wants(1))
+    N.result(1, D->Groups);
+  if (N.wants(2))
+    N.result(2, D->Counts);
+}
+
 //===----------------------------------------------------------------------===//
 // NonMaxSuppression
 //===----------------------------------------------------------------------===//
@@ -404,6 +425,7 @@ ArrayRef<Rule> selectionRules() {
       {"", "Compress", 9, Newest, importCompress, NotInside},
       {"", "NonZero", 9, Newest, importNonZero, NotInside},
       {"", "NonMaxSuppression", 10, Newest, importNonMaxSuppression, NotInside},
+      {"com.microsoft", "Unique", 1, 1, importUniqueOfVector},
       {"", "Unique", 11, Newest, importUnique,
        "up to 4096 slices (of a dynamic size: by its range); inside loops and "
        "branches the number of results must be declared"},
