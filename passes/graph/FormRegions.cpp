@@ -257,13 +257,19 @@ static bool widens(Operation *Op) {
 
 /// Whether each kernel that uses `Op` had better compute it: it reads no more
 /// bytes so than the result has, and nobody writes that. What it reads is in
-/// memory in any case: x - mean, where the mean is made of x.
+/// memory in any case: x - mean, where the mean is made of x, or exp(x - max).
 bool RegionFormer::isCheaperAgain(Operation *Op) const {
   if (!Rule.LongestRow || !Rule.Fuse || MadeOfRows.contains(Op) ||
       isGemmEpilogue(Op) || scalesCodes(Op))
     return false;
   if (widens(Op))
     return true;
+  // Of a softmax whose rows no kernel keeps: the sum and the quotient.
+  if (isa<ExpOp>(Op)) {
+    Operation *Shifted = Op->getOperand(0).getDefiningOp();
+    return Shifted && Shifted->hasOneUse() && !widens(Shifted) &&
+           isCheaperAgain(Shifted);
+  }
   if (!isa<AddOp, SubOp, MulOp>(Op))
     return false;
   bool IsWhole[] = {!Op->getOperand(0).getDefiningOp<BroadcastOp>(),
