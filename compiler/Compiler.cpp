@@ -426,7 +426,7 @@ void Compilation::tellOfCodes() {
     Report.Notes.push_back(
         ("GEMMs with weights multiply numbers of " + Name +
          ": products of random matrices have an RMS error of about " + Error +
-         "; Tensor Cores of sm_120a and sm_121a multiply the codes, other "
+         "; Tensor Cores of Blackwell multiply the codes, other "
          "targets multiply in 16 bits")
             .str());
   };

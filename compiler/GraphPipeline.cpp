@@ -403,8 +403,12 @@ static void addLegalisation(OpPassManager &Passes,
     Passes.addNestedPass<func::FuncOp>(std::move(Scales));
   }
   addQuantisation(Passes, Options, For, Tools);
-  if (For.first().Can.MmaSync & target::MmaBlockScaled)
-    Passes.addNestedPass<func::FuncOp>(graph::createPackBlockScales());
+  if ((For.first().Can.MmaSync & target::MmaBlockScaled) ||
+      For.first().Can.Tcgen05) {
+    graph::PackBlockScalesOptions Scales;
+    Scales.Panels = For.first().Can.Tcgen05;
+    Passes.addNestedPass<func::FuncOp>(graph::createPackBlockScales(Scales));
+  }
   if (hasWgmma(For) || Codes.Int8) {
     graph::PadChannelsOptions Channels;
     Channels.Floats = hasWgmma(For);

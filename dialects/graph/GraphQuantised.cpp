@@ -68,11 +68,13 @@ LogicalResult DequantiseBlocksOp::verify() {
     return emitOpError() << "has codes " << Codes << "; expected "
                          << (IsFp8 ? "FP8" : "bytes of two")
                          << " of the rows of " << To;
-  auto Wanted =
-      SymbolicTensorType::get({K.ceilDiv(getBlock() * 4), Rows, Expr(4)}, Byte);
-  if (typeOf(getScales()) != Wanted)
+  Expr Words = K.ceilDiv(getBlock() * 4);
+  auto Wanted = SymbolicTensorType::get({Words, Rows, Expr(4)}, Byte),
+       Panels = SymbolicTensorType::get(
+           {Rows.ceilDiv(128), Words, Expr(32), Expr(16)}, Byte);
+  if (typeOf(getScales()) != Wanted && typeOf(getScales()) != Panels)
     return emitOpError() << "has scales " << getScales().getType()
-                         << "; expected " << Wanted;
+                         << "; expected " << Wanted << " or " << Panels;
   return success();
 }
 

@@ -168,15 +168,50 @@ std::string InstructionDescriptor::problem() const {
   return {};
 }
 
+static uint32_t bitsOf(int64_t Value, unsigned Width, unsigned At) {
+  return (static_cast<uint32_t>(Value) & ((1u << Width) - 1)) << At;
+}
+
 uint32_t InstructionDescriptor::encode() const {
-  auto Bits = [](int64_t Value, unsigned Width, unsigned At) {
-    return (static_cast<uint32_t>(Value) & ((1u << Width) - 1)) << At;
-  };
+  constexpr auto Bits = bitsOf;
   return Bits(Saturate, 1, 3) | Bits(resultCode(Kind, A, D), 2, 4) |
          Bits(operandCode(Kind, A), 3, 7) | Bits(operandCode(Kind, B), 3, 10) |
          Bits(NegateA, 1, 13) | Bits(NegateB, 1, 14) |
          Bits(AOrder == Major::MN, 1, 15) | Bits(BOrder == Major::MN, 1, 16) |
          Bits(N >> 3, 6, 17) | Bits(M >> 4, 5, 24);
+}
+
+/// Bits 7-9 and 10-12; -1: not of the kind.
+static int scaledCode(ScaledKind Kind, ElementType Type) {
+  if (Kind == ScaledKind::MXF8F6F4)
+    return operandCode(Tcgen05Kind::F8F6F4, Type);
+  return Type == ElementType::E2M1 ? 1 : -1;
+}
+
+std::string ScaledInstruction::problem() const {
+  if (scaledCode(Kind, A) < 0 || scaledCode(Kind, B) < 0)
+    return "the kind does not take operands of this type";
+  if (!PowerScales && Kind != ScaledKind::MXF4NVF4)
+    return "scales of the kind are of E8M0";
+  if (FirstScale % scales() || FirstScale + scales() > 4)
+    return "the scales do not lie in one word";
+  return {};
+}
+
+uint32_t ScaledInstruction::encode() const {
+  constexpr auto Bits = bitsOf;
+  return Bits(FirstScale, 2, 4) | Bits(scaledCode(Kind, A), 3, 7) |
+         Bits(scaledCode(Kind, B), 3, 10) | Bits(N >> 3, 6, 17) |
+         Bits(PowerScales, 1, 23) | Bits(M >> 4, 5, 24) |
+         Bits(FirstScale, 2, 29);
+}
+
+MatrixDescriptor describePlainRows(int64_t Address) {
+  constexpr int64_t RowBytes = 16;
+  return {.Engine = TensorEngine::Tcgen05,
+          .Start = Address,
+          .Leading = RowBytes,
+          .Stride = 8 * RowBytes};
 }
 
 } // namespace kpc::layout

@@ -97,6 +97,32 @@ struct InstructionDescriptor {
   uint32_t encode() const;
 };
 
+/// Kinds whose operands have scales of blocks of K.
+enum class ScaledKind { MXF8F6F4, MXF4, MXF4NVF4 };
+
+/// The instruction descriptor of those kinds; D is f32, both operands K-major.
+struct ScaledInstruction {
+  ScaledKind Kind = ScaledKind::MXF8F6F4;
+  ElementType A = ElementType::E4M3, B = ElementType::E4M3;
+  int64_t M = 128, N = 128; ///< of the pair where cta_group is 2
+  /// The first byte of a word of four scales that the instruction reads.
+  unsigned FirstScale = 0;
+  /// Scales are of E8M0; else, of kind mxf4nvf4 alone, of E4M3.
+  bool PowerScales = true;
+
+  /// Scales of a row that the instruction reads: NVFP4's blocks are of 16.
+  unsigned scales() const {
+    return Kind == ScaledKind::MXF8F6F4 ? 1 : PowerScales ? 2 : 4;
+  }
+  /// Why there is no such instruction; empty: there is.
+  std::string problem() const;
+  uint32_t encode() const;
+};
+
+/// Reads rows of 16 bytes that lie side by side: what tcgen05.cp takes scales
+/// from.
+MatrixDescriptor describePlainRows(int64_t Address);
+
 } // namespace kpc::layout
 
 #endif // KPC_DIALECTS_LAYOUT_MATRIXDESCRIPTOR_H

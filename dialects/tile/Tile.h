@@ -23,6 +23,20 @@
 #include "dialects/layout/ElementType.h"
 #include "dialects/tile/TileDialect.h.inc"
 #include "dialects/tile/TileEnums.h.inc"
+
+namespace kpc::tile {
+
+/// Scales that products of a format take of each row, of 32 bytes of codes.
+constexpr int64_t scalesPerStep(BlockFormat Format) {
+  return int64_t(1) << int64_t(Format);
+}
+/// Words of four scales that a row of `CodeBytes` has.
+constexpr int64_t scaleWords(BlockFormat Format, int64_t CodeBytes) {
+  return CodeBytes / 32 * scalesPerStep(Format) / 4;
+}
+
+} // namespace kpc::tile
+
 #define GET_TYPEDEF_CLASSES
 #include "dialects/tile/TileTypes.h.inc"
 #define GET_OP_CLASSES

@@ -114,7 +114,12 @@ def Tile_TensorMemoryType : Tile_Type<"TensorMemory", "tmem"> {
     a block has 512 (PTX ISA, tcgen05, tensor memory). Of a pair of blocks,
     each has 128 rows of a matrix of 256.
 
-    `!tile.tmem<[128, 256], f32>`
+    Elements of ui32 are words of four scales, which belong to neighbouring
+    blocks of K of one row of a factor. The words of 128 rows take 4 columns: that
+    of row r is in column r / 32 of lanes r % 32, 32 + r % 32, 64 + r % 32 and
+    96 + r % 32.
+
+    `!tile.tmem<[128, 256], f32>`, `!tile.tmem<[128, 4], ui32>`
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element);
   let assemblyFormat = "`<` `[` $shape `]` `,` $element `>`";
@@ -122,6 +127,12 @@ def Tile_TensorMemoryType : Tile_Type<"TensorMemory", "tmem"> {
     int64_t getRows() const { return getShape()[0]; }
     int64_t getColumns() const { return getShape()[1]; }
   }];
+}
+
+def Tile_BlockFormat : I32EnumAttr<"BlockFormat", "", [I32EnumAttrCase<"Mxfp8", 0, "mxfp8">,
+                                                   I32EnumAttrCase<"Mxfp4", 1, "mxfp4">,
+                                                   I32EnumAttrCase<"Nvfp4", 2, "nvfp4">]> {
+  let cppNamespace = "::kpc::tile";
 }
 
 def Tile_FragmentLayout : I32EnumAttr<"FragmentLayout", "", [I32EnumAttrCase<"Wgmma", 0, "wgmma">,

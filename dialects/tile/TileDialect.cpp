@@ -132,8 +132,9 @@ LogicalResult SharedType::verify(Emit Error, ArrayRef<int64_t> Shape,
 
 LogicalResult TensorMemoryType::verify(Emit Error, ArrayRef<int64_t> Shape,
                                        Type Element) {
-  if (!Element.isF32())
-    return Error() << "elements of tensor memory are f32, not " << Element;
+  if (!Element.isF32() && !Element.isUnsignedInteger(32))
+    return Error() << "elements of tensor memory are f32 or ui32, not "
+                   << Element;
   if (Shape.size() != 2 || Shape[0] != TensorMemoryRows || Shape[1] < 1 ||
       Shape[1] > TensorMemoryColumns)
     return Error() << "tensor memory has " << TensorMemoryRows

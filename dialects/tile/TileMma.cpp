@@ -224,8 +224,7 @@ LogicalResult StoreSharedOp::verify() {
   if (!Known || !To.getSwizzle() || To.getColumns() % 16)
     return emitOpError("expected elements of 8, 16 or 32 bits, a multiple of "
                        "16 columns and a swizzled tile");
-  if (From.isTmemLayout() && (getPairs() || To.getElementBits() != 16))
-    return emitOpError(
-        "of tmem_32x32b expected elements of 16 bits, without 'in pairs'");
+  if (From.isTmemLayout() && getPairs())
+    return emitOpError("of tmem_32x32b expected no 'in pairs'");
   return success();
 }

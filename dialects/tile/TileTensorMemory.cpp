@@ -88,12 +88,34 @@ layout::ElementType kpc::tile::tensorMemoryFactor(Type Element) {
   return layout::ElementType::TF32;
 }
 
-/// What a product writes is a stage's that nobody reads yet.
-static LogicalResult verifyFree(TmemMmaOp Op) {
-  auto Tiles = Op.getD().getDefiningOp<TilesOp>();
+/// What a product writes are sums, of a stage that nobody reads yet.
+static LogicalResult verifyD(Operation *Op, Value D) {
+  if (Type Element = cast<TensorMemoryType>(D.getType()).getElement();
+      !Element.isF32())
+    return Op->emitOpError() << "expected a d of f32, got " << Element;
+  auto Tiles = D.getDefiningOp<TilesOp>();
   if (!Tiles || Tiles.getStage().getType().getState() == StageState::Free)
     return success();
-  return Op.emitOpError("expected a d of a free stage, got a full one");
+  return Op->emitOpError("expected a d of a free stage, got a full one");
+}
+
+/// One thread begins what tensor cores do.
+static LogicalResult verifyElected(Operation *Op) {
+  if (Op->getParentOfType<ElectOp>())
+    return success();
+  return Op->emitOpError("expected in 'tile.elect': one thread begins it");
+}
+
+/// A product's shape, M and N those of all blocks.
+static LogicalResult verifyShape(Operation *Op, int64_t Blocks, int64_t M,
+                                 int64_t N, bool Fits) {
+  // With 128 rows a block, columns come by 16 (PTX ISA, tcgen05.mma, shapes).
+  if (M == TensorMemoryRows * Blocks && N % 16 == 0 && Fits)
+    return success();
+  return Op->emitOpError() << "expected an M of " << TensorMemoryRows * Blocks
+                           << " and an N that is a multiple of 16 up to 256, "
+                              "got "
+                           << M << " and " << N;
 }
 
 LogicalResult TmemMmaOp::verify() {
@@ -117,18 +139,98 @@ LogicalResult TmemMmaOp::verify() {
                 : layout::MatrixInstruction::Tcgen05,
       tensorMemoryFactor(A.Element), tensorMemoryFactor(B.Element),
       layout::ElementType::F32, Step);
-  // With 128 rows a block, columns come by 16 (PTX ISA, tcgen05.mma, shapes).
-  if (M != TensorMemoryRows || N * Blocks % 16 || !Shape ||
-      !Shape->allows(M * Blocks, N * Blocks, Step))
-    return emitOpError() << "expected an M of " << TensorMemoryRows * Blocks
-                         << " and an N that is a multiple of 16 up to 256, got "
-                         << M * Blocks << " and " << N * Blocks;
+  bool Fits = Shape && Shape->allows(M * Blocks, N * Blocks, Step);
+  if (failed(verifyShape(*this, Blocks, M * Blocks, N * Blocks, Fits)))
+    return failure();
   if (D.getColumns() != N * Blocks)
     return emitOpError() << "expected a d of " << N * Blocks << " columns, got "
                          << D.getColumns();
-  if (!(*this)->getParentOfType<ElectOp>())
-    return emitOpError("expected in 'tile.elect': one thread begins it");
-  return verifyFree(*this);
+  if (failed(verifyElected(*this)))
+    return failure();
+  return verifyD(*this, getD());
+}
+
+//===----------------------------------------------------------------------===//
+// Products with block scales
+//===----------------------------------------------------------------------===//
+
+LogicalResult TmemPartOp::verify() {
+  int64_t Whole = getMemory().getType().getColumns(),
+          Part = getPart().getType().getColumns();
+  if (Part <= Whole)
+    return success();
+  return emitOpError() << "expected at most the " << Whole
+                       << " columns of the memory, got " << Part;
+}
+
+/// Columns that the words of 128 rows take, one of each row, and their bytes.
+static constexpr int64_t WordColumns = 4, WordBytes = 512;
+
+LogicalResult TmemCopyOp::verify() {
+  SharedType From = getScales().getType();
+  TensorMemoryType To = getMemory().getType();
+  if (!From.getElement().isUnsignedInteger(8) || From.getSwizzle() ||
+      From.getPitch() != From.getRows())
+    return emitOpError("expected scales as bytes, all of a tile without a "
+                       "swizzle");
+  if (!To.getElement().isUnsignedInteger(32))
+    return emitOpError() << "expected tensor memory of ui32, got "
+                         << To.getElement();
+  int64_t Panels = int32_t(getPanels()), Columns = To.getColumns();
+  if (Panels < 1 || Columns % (WordColumns * Panels))
+    return emitOpError() << "expected " << WordColumns
+                         << " columns for each of 1 or more panels, got "
+                         << Columns << " for " << Panels;
+  if (From.getBytes() != Columns / WordColumns * WordBytes)
+    return emitOpError() << "expected " << Columns / WordColumns * WordBytes
+                         << " bytes of scales, got " << From.getBytes();
+  return verifyElected(*this);
+}
+
+/// The words of `Rows` rows with `Bytes` of codes each.
+static LogicalResult verifyWords(TmemMmaScaledOp Op, TensorMemoryType Scales,
+                                 int64_t Rows, int64_t Bytes) {
+  int64_t Panels = llvm::divideCeil(Rows, TensorMemoryRows),
+          Columns = scaleWords(Op.getFormat(), Bytes) * Panels * WordColumns;
+  if (Scales.getElement().isUnsignedInteger(32) &&
+      Scales.getColumns() == Columns)
+    return success();
+  return Op.emitOpError() << "expected scales of ui32 in " << Columns
+                          << " columns for " << Rows << " rows, got " << Scales;
+}
+
+LogicalResult TmemMmaScaledOp::verify() {
+  SharedType A = getA().getType(), B = getB().getType();
+  bool IsFp8 = getFormat() == BlockFormat::Mxfp8;
+  for (Type Element : {A.getElement(), B.getElement()}) {
+    bool Fits = IsFp8 ? isa<Float8E4M3FNType, Float8E5M2Type>(Element)
+                      : Element.isUnsignedInteger(8);
+    if (!Fits)
+      return emitOpError() << "expected "
+                           << (IsFp8 ? "codes of FP8" : "bytes of two codes")
+                           << ", got " << Element;
+  }
+  if (!A.getSwizzle() || !B.getSwizzle())
+    return emitOpError("expected swizzled tiles");
+  constexpr int64_t StepBytes = 32, PerWord = 4;
+  int64_t Whole = StepBytes * PerWord / scalesPerStep(getFormat());
+  int64_t Bytes = A.getColumns(), Blocks = getPair() ? 2 : 1,
+          M = A.getRows() * Blocks, N = B.getRows() * Blocks;
+  if (Bytes != B.getColumns() || Bytes % Whole)
+    return emitOpError() << "expected one number of bytes along K in both "
+                            "operands, a multiple of "
+                         << Whole << ", got " << Bytes << " and "
+                         << B.getColumns();
+  if (failed(verifyShape(*this, Blocks, M, N, /*Fits=*/N <= 256)))
+    return failure();
+  if (getD().getType().getColumns() != N)
+    return emitOpError() << "expected a d of " << N << " columns, got "
+                         << getD().getType().getColumns();
+  if (failed(verifyWords(*this, getAScales().getType(), A.getRows(), Bytes)) ||
+      failed(verifyWords(*this, getBScales().getType(), N, Bytes)) ||
+      failed(verifyElected(*this)))
+    return failure();
+  return verifyD(*this, getD());
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,7 +248,8 @@ static LogicalResult verifyByWarpgroup(Operation *Op) {
 
 static LogicalResult verifyMoved(Operation *Op, FragmentType Fragment,
                                  TensorMemoryType Memory) {
-  if (!Fragment.isTmemLayout() || Fragment.getElement() != Memory.getElement())
+  if (!Fragment.isTmemLayout() || !Fragment.getElement().isF32() ||
+      !Memory.getElement().isF32())
     return Op->emitOpError(
         "expected a fragment of f32 in the layout tmem_32x32b");
   if (Fragment.getColumns() <= Memory.getColumns())

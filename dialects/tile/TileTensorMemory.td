@@ -106,4 +106,65 @@ def Tile_TmemStoreOp : Tile_Op<"tmem_store"> {
   let hasVerifier = 1;
 }
 
+def Tile_TmemPartOp : Tile_Op<"tmem_part", [Pure]> {
+  let summary = "Some columns of tensor memory, from column `first` on, maybe of another type";
+  let arguments = (ins Tile_TensorMemoryType:$memory, Index:$first);
+  let results = (outs Tile_TensorMemoryType:$part);
+  let assemblyFormat = "$memory `[` $first `]` attr-dict `:` qualified(type($memory)) `->` qualified(type($part))";
+  let hasVerifier = 1;
+}
+
+def Tile_TmemCopyOp : Tile_Op<"tmem_copy"> {
+  let summary = "Begins to copy words of scales from shared into tensor memory (`tcgen05.cp.32x128b.warpx4`)";
+  let description = [{
+    One thread does it for its block (it stands in `tile.elect`); its products
+    that are begun later see the words. Words of 128 rows are 512 bytes, the one
+    of row r at `r % 32 * 16 + r / 32 * 4`: with the words along K they are the
+    rows of 512 bytes of `scales`, for one panel of 128 rows after the other.
+    `memory` has 4 columns for each panel, those of one word side by side.
+
+    What was copied may not change before it is over, which only barriers tell,
+    as of `tile.tmem_mma`. Products that were begun earlier may not read
+    `memory`. With `pair`, both blocks copy, each from its own shared memory.
+
+    ```mlir
+    tile.tmem_copy %scales panels 1 into %words : !tile.smem<[2, 256], ui8>, !tile.tmem<[128, 4], ui32>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$scales, I32Attr:$panels, Tile_TensorMemoryType:$memory, UnitAttr:$pair);
+  let assemblyFormat = [{$scales `panels` $panels `into` $memory (`pair` $pair^)? attr-dict `:`
+                         qualified(type($scales)) `,` qualified(type($memory))}];
+  let hasVerifier = 1;
+}
+
+def Tile_TmemMmaScaledOp : Tile_Op<"tmem_mma_scaled"> {
+  let summary = "Begins d = (a · its scales)·(b · its scales), or the same + d where `add`, in tensor memory";
+  let description = [{
+    As `tile.tmem_mma`, where neighbouring elements of K share a scale. `a` is
+    [128, K] and `b` [N, K], both swizzled and contiguous along K: codes of FP8,
+    or bytes (ui8) that hold two codes of FP4 each, the first in the low bits.
+    Their scales are words in tensor memory, as `tile.tmem_copy` leaves them:
+    4 columns for each word along K of the 128 rows of `a`, and of each 128 rows
+    that begin in all of `b`.
+
+    | format | kind | K bytes of an instruction | scales of it |
+    | --- | --- | --- | --- |
+    | mxfp8 | mxf8f6f4 | 32 | 1 |
+    | mxfp4 | mxf4 | 32 | 2 |
+    | nvfp4 | mxf4nvf4, block16 | 32 | 4 |
+
+    With `pair`, each block has half of the rows of `b`, and the scales of all.
+
+    ```mlir
+    tile.tmem_mma_scaled mxfp8 %a scales %sa, %b scales %sb into %d add %more : !a, !sa, !b, !sb, !d
+    ```
+  }];
+  let arguments = (ins Tile_BlockFormat:$format, Tile_SharedType:$a, Tile_TensorMemoryType:$a_scales, Tile_SharedType:$b,
+                       Tile_TensorMemoryType:$b_scales, Tile_TensorMemoryType:$d, I1:$add, UnitAttr:$pair);
+  let assemblyFormat = [{$format $a `scales` $a_scales `,` $b `scales` $b_scales `into` $d `add` $add (`pair` $pair^)?
+                         attr-dict `:` qualified(type($a)) `,` qualified(type($a_scales)) `,` qualified(type($b)) `,`
+                         qualified(type($b_scales)) `,` qualified(type($d))}];
+  let hasVerifier = 1;
+}
+
 #endif // KPC_TILE_TENSORMEMORY

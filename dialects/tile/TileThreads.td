@@ -89,12 +89,6 @@ def Tile_Tf32 : I32EnumAttr<"Tf32", "How factors of f32 become factors of tf32",
   let cppNamespace = "::kpc::tile";
 }
 
-def Tile_BlockFormat : I32EnumAttr<"BlockFormat", "", [I32EnumAttrCase<"Mxfp8", 0, "mxfp8">,
-                                                   I32EnumAttrCase<"Mxfp4", 1, "mxfp4">,
-                                                   I32EnumAttrCase<"Nvfp4", 2, "nvfp4">]> {
-  let cppNamespace = "::kpc::tile";
-}
-
 def Tile_MmaScaledOp : Tile_Op<"mma_scaled", [AllTypesMatch<["c", "d"]>]> {
   let summary = "d = (a · its scales)·(b · its scales) + c, by the warps of one warpgroup of sm_120a or sm_121a";
   let description = [{
@@ -127,7 +121,7 @@ def Tile_MmaScaledOp : Tile_Op<"mma_scaled", [AllTypesMatch<["c", "d"]>]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Scales of a row that an instruction takes.
-    int64_t getScalesPerStep() { return int64_t(1) << int64_t(getFormat()); }
+    int64_t getScalesPerStep() { return ::kpc::tile::scalesPerStep(getFormat()); }
   }];
 }
 

@@ -17,6 +17,8 @@
 /// Where tensor cores multiply codes with their scales. Codes become
 /// contiguous along K, FP4 two in a byte, and scales words of four blocks: of
 /// weights when compiling. A factor of all numbers becomes one of the result.
+/// For tcgen05, words lie in panels of 128 rows, so that TMA and tcgen05.cp
+/// copy them as they are.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -130,8 +132,33 @@ std::optional<Operand> read(OpBuilder &B, Value V, bool IsA) {
   return Found;
 }
 
+/// Words [rows, words, 4] in panels of 128 rows: row r of one has its word at
+/// [r % 32, r / 32]. Rows behind the last one are that again.
+Value inPanels(OpBuilder &B, Location Loc, Value Words) {
+  constexpr int64_t PanelRows = 128, Lanes = 32;
+  SymbolicTensorType Ty = typeOf(Words);
+  Expr Panels = Ty.getDims()[0].ceilDiv(PanelRows), OfRow = Ty.getDims()[1];
+  if (Panels * PanelRows != Ty.getDims()[0]) {
+    auto Rows = SymbolicTensorType::get({Panels * Expr(PanelRows)},
+                                        B.getIntegerType(64));
+    Words = GatherOp::create(B, Loc, Words, IotaOp::create(B, Loc, Rows, 0), 0);
+  }
+  Words = B.createOrFold<ReshapeOp>(
+      Loc,
+      Ty.withDims({Panels, Expr(PanelRows / Lanes), Expr(Lanes), OfRow,
+                   Expr(ScalesOfWord)}),
+      Words);
+  Words = TransposeOp::create(B, Loc, Words, ArrayRef<int64_t>{0, 3, 2, 1, 4});
+  return B.createOrFold<ReshapeOp>(
+      Loc,
+      Ty.withDims(
+          {Panels, OfRow, Expr(Lanes), Expr(PanelRows / Lanes * ScalesOfWord)}),
+      Words);
+}
+
 /// The operand as products read it, [M, K] or, turned, [K, N].
-Value packed(OpBuilder &B, Location Loc, const Operand &Of, bool Turned) {
+Value packed(OpBuilder &B, Location Loc, const Operand &Of, bool Turned,
+             bool Panels) {
   DequantiseOp Op = Of.Op;
   auto KLast = [&](Value V) -> Value {
     return Of.KLast ? V
@@ -159,7 +186,10 @@ Value packed(OpBuilder &B, Location Loc, const Operand &Of, bool Turned) {
   }
   Scales = B.createOrFold<ReshapeOp>(
       Loc, typeOf(Scales).withDims({Rows, Words, Expr(ScalesOfWord)}), Scales);
-  Scales = TransposeOp::create(B, Loc, Scales, ArrayRef<int64_t>{1, 0, 2});
+  Scales = Panels
+               ? inPanels(B, Loc, Scales)
+               : TransposeOp::create(B, Loc, Scales, ArrayRef<int64_t>{1, 0, 2})
+                     .getResult();
   SymbolicTensorType To = SymbolicTensorType::get(
       Turned ? ArrayRef<Expr>{K, Rows} : ArrayRef<Expr>{Rows, K},
       B.getF32Type());
@@ -184,7 +214,11 @@ struct PackBlockScalesPass
       if (!A || !W || A->Kind != W->Kind || typeOf(Op.getY()).getRank() != 2 ||
           !typeOf(Op.getA()).getStaticDim(1))
         continue;
-      StringRef Why = refusalOfFp8(Op, Facts, /*Wgmma=*/false);
+      // TMA copies rows that begin at multiples of 16 bytes.
+      StringRef Why = refusalOfFp8(Op, Facts, /*Wgmma=*/Panels);
+      if (Why.empty() && Panels && A->Kind != BlockKind::mxfp8 &&
+          *typeOf(Op.getA()).getStaticDim(1) % 32)
+        Why = "K is no multiple of 32";
       tell(Op, *A, Why);
       if (Why.empty())
         rewrite(Op, *A, *W);
@@ -192,12 +226,13 @@ struct PackBlockScalesPass
   }
 
 private:
-  static void rewrite(MatmulOp Op, const Operand &A, const Operand &W) {
+  void rewrite(MatmulOp Op, const Operand &A, const Operand &W) {
     OpBuilder B(Op);
     Location Loc = Op.getLoc();
     SymbolicTensorType To = typeOf(Op.getY());
-    Value Y = MatmulOp::create(B, Loc, packed(B, Loc, A, /*Turned=*/false),
-                               packed(B, Loc, W, /*Turned=*/true));
+    Value Y =
+        MatmulOp::create(B, Loc, packed(B, Loc, A, /*Turned=*/false, Panels),
+                         packed(B, Loc, W, /*Turned=*/true, Panels));
     if (double Factor = A.Factor * W.Factor; Factor != 1)
       Y = MulOp::create(
           B, Loc, Y,

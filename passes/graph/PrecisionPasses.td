@@ -233,7 +233,14 @@ def PackBlockScales : Pass<"pack-block-scales", "::mlir::func::FuncOp"> {
     Where both operands are dequantised with a scale for each block of K, and M is
     typically more than 16. Codes become contiguous along K, FP4 two in a byte;
     scales of four neighbouring blocks become a word, [words, rows, 4].
+
+    With `panels`, which tcgen05 reads, words lie in panels of 128 rows,
+    [ceil(rows/128), words, 32, 16]. The last panel ends with the last row again.
+    GEMMs whose rows TMA does not copy are left as they are.
   }];
+  let options = [
+    Option<"Panels", "panels", "bool", "false", "Words of scales lie in panels of 128 rows">
+  ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 

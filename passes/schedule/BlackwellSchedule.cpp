@@ -19,11 +19,14 @@ using namespace kpc;
 using namespace kpc::schedule;
 
 int64_t BlackwellSchedule::tensorMemoryColumns() const {
-  return int64_t(std::bit_ceil(uint64_t(TileN * Accumulators)));
+  return int64_t(
+      std::bit_ceil(uint64_t(firstScaleColumn() + Stages * ScaleColumns)));
 }
 
 int64_t BlackwellSchedule::stageBytes(int64_t ElementBytes) const {
-  return (TileM + ownColumns()) * TileK * ElementBytes;
+  constexpr int64_t BytesOfColumn = 128; // a word of 128 rows has four
+  return (TileM + ownColumns()) * TileK * ElementBytes +
+         ScaleColumns * BytesOfColumn;
 }
 
 std::string BlackwellSchedule::str() const {
@@ -37,8 +40,11 @@ std::string BlackwellSchedule::str() const {
 std::string BlackwellCost::str() const {
   char Text[160];
   std::snprintf(Text, sizeof Text,
-                ": %.1f us = %.0f waves x max(%.2f mma, %.2f load, %.2f "
-                "epilogue) + %.2f epilogue + %.2f launch",
+                Schedule.accumulators() == 1
+                    ? ": %.1f us = %.0f waves x (max(%.2f mma, %.2f load) + "
+                      "%.2f epilogue) + %.2f epilogue + %.2f launch"
+                    : ": %.1f us = %.0f waves x max(%.2f mma, %.2f load, %.2f "
+                      "epilogue) + %.2f epilogue + %.2f launch",
                 Total, Waves, Mma, Load, Epilogue, Epilogue, Launch);
   return Schedule.str() + Text;
 }
@@ -50,10 +56,12 @@ namespace {
 constexpr double OperationsPerCycle = 8192;
 
 /// The same of what is multiplied, as the chip's rates are: of FP8 twice as
-/// many.
+/// many. Two elements of FP4 in a byte count as one.
 double operationsPerCycle(const GemmShape &Shape, const target::Target &T) {
-  return Shape.ElementBytes == 1 ? OperationsPerCycle * T.Cost.Fp8 / T.Cost.Fp16
-                                 : OperationsPerCycle;
+  double OfFp8 = OperationsPerCycle * T.Cost.Fp8 / T.Cost.Fp16;
+  if (Shape.IsFp4)
+    return OfFp8 * T.Cost.Fp4 / (2 * T.Cost.Fp8);
+  return Shape.ElementBytes == 1 ? OfFp8 : OperationsPerCycle;
 }
 // Nothing here was measured on a chip with tcgen05: the rest is what an H200
 // showed, until somebody does.
@@ -66,20 +74,45 @@ constexpr int64_t BlockRows = 128;
 /// Columns of one instruction; those of B that a block of a pair copies are
 /// whole lines of 64.
 constexpr int64_t MaxN = 256, ColumnStep = 64, PairColumnStep = 128;
+/// Rows whose block scales are copied together: a tile's columns begin at them.
+constexpr int64_t PanelRows = 128, WordBytes = 4;
+
+int64_t columnStep(const BlackwellSchedule &S, const GemmShape &Shape) {
+  return Shape.BytesOfScale ? PanelRows
+         : S.isPair()       ? PairColumnStep
+                            : ColumnStep;
+}
+
+/// Columns of tensor memory for the scales of a stage: a word of 128 rows
+/// has 4.
+int64_t scaleColumns(const BlackwellSchedule &S, const GemmShape &Shape) {
+  if (!Shape.BytesOfScale)
+    return 0;
+  int64_t Words = S.TileK / (Shape.BytesOfScale * WordBytes);
+  return Words * 4 * (1 + S.TileN / PanelRows);
+}
 
 int64_t roomForStages(const BlackwellSchedule &S, const GemmShape &Shape,
                       const target::Target &T) {
   int64_t Staging =
       S.TileM * S.partColumns() * StagingBuffers * Shape.ResultBytes;
-  return (T.Limit.SharedPerBlock - BarrierRoom - Staging) /
-         S.stageBytes(Shape.ElementBytes);
+  // Stages begin at whole patterns of the swizzle, the first one too, which an
+  // address in front of it costs.
+  constexpr int64_t PatternBytes = 1024;
+  int64_t Lost = S.ScaleColumns ? PatternBytes : 0;
+  int64_t Stage = (S.stageBytes(Shape.ElementBytes) + PatternBytes - 1) /
+                  PatternBytes * PatternBytes;
+  return (T.Limit.SharedPerBlock - BarrierRoom - Staging - Lost) / Stage;
 }
 
 bool isLegal(const BlackwellSchedule &S, const GemmShape &Shape,
              const target::Target &T) {
   bool Blocks =
       S.ClusterM == 1 || (S.ClusterM == 2 && T.Can.ClusterBlocks >= 2);
-  int64_t Step = S.isPair() ? PairColumnStep : ColumnStep;
+  // Whose shared memory tcgen05.cp of a pair reads is not confirmed.
+  if (Shape.BytesOfScale && S.isPair())
+    return false;
+  int64_t Step = columnStep(S, Shape);
   return T.Can.Tcgen05 && Blocks && S.TileM == BlockRows && S.TileN >= Step &&
          S.TileN <= MaxN && S.TileN % Step == 0 &&
          S.tensorMemoryColumns() <= T.Limit.TensorMemoryColumns &&
@@ -113,8 +146,11 @@ BlackwellCost costOf(const BlackwellSchedule &S, const GemmShape &Shape,
   Cost.Epilogue =
       EpilogueCycles * double(S.TileN) / StagingColumns / PerMicrosecond;
   Cost.Launch = (LaunchCycles + (S.isPair() ? MeetCycles : 0)) / PerMicrosecond;
-  Cost.Total = Cost.Waves * std::max({Cost.Mma, Cost.Load, Cost.Epilogue}) +
-               Cost.Epilogue + Cost.Launch;
+  // One accumulator is stored before the next tile's is begun.
+  double Tile = S.accumulators() == 1
+                    ? std::max(Cost.Mma, Cost.Load) + Cost.Epilogue
+                    : std::max({Cost.Mma, Cost.Load, Cost.Epilogue});
+  Cost.Total = Cost.Waves * Tile + Cost.Epilogue + Cost.Launch;
   return Cost;
 }
 
@@ -133,6 +169,7 @@ schedule::readBlackwellSchedule(const std::string &Text, const GemmShape &Shape,
     return std::nullopt;
   S.ClusterM = Rest == " pair" ? 2 : 1;
   S.TileM = M / S.ClusterM;
+  S.ScaleColumns = scaleColumns(S, Shape);
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
@@ -151,6 +188,7 @@ schedule::rankBlackwellSchedules(const GemmShape &Shape,
       S.TileN = N;
       S.TileK = LineBytes / Shape.ElementBytes;
       S.ClusterM = Blocks;
+      S.ScaleColumns = scaleColumns(S, Shape);
       // Blocks that run together cover about a square.
       double Square = std::sqrt(double(T.Cost.SmCount) / double(Blocks) *
                                 double(N) / double(BlockRows * Blocks));

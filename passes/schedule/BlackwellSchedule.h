@@ -26,10 +26,15 @@ struct BlackwellSchedule : GemmSchedule {
   bool isPair() const { return ClusterM == 2; }
   /// Columns of B that a block copies.
   int64_t ownColumns() const { return TileN / ClusterM; }
+  /// Columns of tensor memory that the block scales of a stage take: 4 for each
+  /// word of four scales of 128 rows; 0: there are none. Stages have columns of
+  /// their own, behind the accumulators.
+  int64_t ScaleColumns = 0;
   /// Tiles whose sums are in tensor memory at once: while one is stored, the
-  /// next is multiplied.
-  static constexpr int64_t Accumulators = 2;
-  /// What is taken for them: a power of two.
+  /// next is multiplied. Beside scales there is room for 256 columns alone.
+  int64_t accumulators() const { return ScaleColumns && TileN > 128 ? 1 : 2; }
+  int64_t firstScaleColumn() const { return TileN * accumulators(); }
+  /// What is taken for all: a power of two.
   int64_t tensorMemoryColumns() const;
   /// Of a block. The family's own words; nobody asks through the base.
   // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)

@@ -46,6 +46,10 @@ struct GemmShape {
   /// bytes that it reads at the element's place: a residual's.
   double EpilogueOperations = 0;
   int64_t EpilogueBytes = 0;
+  /// Bytes of codes that share a scale; 0: no block scales. With them K is in
+  /// bytes, of two codes each where they are of FP4.
+  int64_t BytesOfScale = 0;
+  bool IsFp4 = false;
 };
 
 struct GemmSchedule {

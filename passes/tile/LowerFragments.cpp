@@ -280,8 +280,23 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
                              NVVM::LdStMatrixEltType::B16);
   }
 
-  /// Eight columns of a thread's row by a store of 16 bytes: the swizzle puts
-  /// those of eight rows into different banks.
+  /// The word of as many elements as it holds, the first in its low bits.
+  static Value wordAt(OpBuilder &B, Location Loc, Value Fragment, int64_t First,
+                      int64_t Count) {
+    NvvmWriter W(B, Loc);
+    Value Vector;
+    for (int64_t I = 0; I < Count; ++I) {
+      Value One = LLVM::ExtractValueOp::create(B, Loc, Fragment, First + I);
+      if (!Vector)
+        Vector = LLVM::UndefOp::create(B, Loc,
+                                       VectorType::get(Count, One.getType()));
+      Vector = LLVM::InsertElementOp::create(B, Loc, Vector, One, W.i32(I));
+    }
+    return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Vector);
+  }
+
+  /// 16 bytes of a thread's row by one store: the swizzle puts those of eight
+  /// rows into different banks.
   void putLanes(ConversionPatternRewriter &Rewriter, StoreSharedOp Op,
                 OpAdaptor Adaptor) const {
     Location Loc = Op.getLoc();
@@ -292,15 +307,18 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
     Value Swizzle = W.swizzleOfRow(Tile, Row);
     Value Start = W.pointer(Adaptor.getTile(), W.mul(Row, LineBytes));
     auto Four = VectorType::get(4, Rewriter.getI32Type());
-    for (int64_t Column = 0; Column < Tile.getColumns(); Column += 8) {
+    int64_t Bits = Tile.getElementBits(), PerWord = 32 / Bits;
+    for (int64_t Column = 0; Column < Tile.getColumns();
+         Column += 4 * PerWord) {
       Value Words = LLVM::UndefOp::create(Rewriter, Loc, Four);
       for (int64_t I = 0; I < 4; ++I)
         Words = LLVM::InsertElementOp::create(
             Rewriter, Loc, Words,
-            wordOf(Rewriter, Loc, Adaptor.getFragment(), Column + 2 * I),
+            wordAt(Rewriter, Loc, Adaptor.getFragment(), Column + PerWord * I,
+                   PerWord),
             W.i32(I));
       Value InLine =
-          W.bitXor(W.i32(Column % Tile.getLineElements() * 2), Swizzle);
+          W.bitXor(W.i32(Column % Tile.getLineElements() * Bits / 8), Swizzle);
       int64_t Line = Column / Tile.getLineElements();
       LLVM::StoreOp::create(Rewriter, Loc, Words,
                             W.pointer(W.pointer(Start, InLine),

@@ -280,6 +280,10 @@ LogicalResult kpc::tile::verifyPairs(gpu::GPUFuncOp Kernel) {
       Pair = Alloc.getPair();
     else if (auto Mma = dyn_cast<TmemMmaOp>(Op))
       Pair = Mma.getPair();
+    else if (auto Scaled = dyn_cast<TmemMmaScaledOp>(Op))
+      Pair = Scaled.getPair();
+    else if (auto Copy = dyn_cast<TmemCopyOp>(Op))
+      Pair = Copy.getPair();
     return Pair ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (!Found.wasInterrupted())

@@ -149,6 +149,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     populateFragmentPatterns(Types, Patterns, Place);
     populateApplyPatterns(Types, Patterns, Place);
     populateTensorMemoryPatterns(Types, Patterns, Place);
+    populateTensorScalePatterns(Types, Patterns, Place);
     populateThreadCopyPatterns(Types, Patterns, Place);
     populateMultiplyPatterns(Types, Patterns, Place);
     populateScaledPatterns(Types, Patterns, Place);

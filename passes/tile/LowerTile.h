@@ -150,6 +150,9 @@ void populateApplyPatterns(const mlir::TypeConverter &Types,
 void populateTensorMemoryPatterns(const mlir::TypeConverter &Types,
                                   mlir::RewritePatternSet &Patterns,
                                   const ThreadPlace &Place);
+void populateTensorScalePatterns(const mlir::TypeConverter &Types,
+                                 mlir::RewritePatternSet &Patterns,
+                                 const ThreadPlace &Place);
 void populateThreadCopyPatterns(const mlir::TypeConverter &Types,
                                 mlir::RewritePatternSet &Patterns,
                                 const ThreadPlace &Place);

@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 import attention
+import block_scales
 import convolutions
 import decode
 import emulated
@@ -46,6 +47,8 @@ KERNELS = {
                                               schedule="gemm 256x128x64 stages 2 group_m 2 pair")),
     "fp8": ("sm_100a", lambda: fp8.gemm((600, 136, 640), "rows", "bf16", "e4m3", "e5m2", "gemm 128x64x128 stages 2 group_m 2", 0)),
     "fp8_pair": ("sm_100a", lambda: fp8.gemm((600, 264, 640), "rows", "fp16", "e4m3", "e4m3", "gemm 256x128x128 stages 2 group_m 2 pair", 0)),
+    "block_scales": ("sm_100a", lambda: block_scales.case("mxfp8", 150, 264, 672, "gemm 128x128x128 stages 2 group_m 2")),
+    "block_scales_fp4": ("sm_100a", lambda: block_scales.case("nvfp4", 150, 264, 1344, "gemm 128x128x128 stages 2 group_m 2")),
     "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 stages 2 group_m 8")),
     "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
     "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
@@ -60,7 +63,7 @@ KERNELS = {
     "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False))}
 
 # Those whose sums are in tensor memory.
-TENSOR_MEMORY = ("tensor_memory", "pair", "fp8", "fp8_pair")
+TENSOR_MEMORY = ("tensor_memory", "pair", "fp8", "fp8_pair", "block_scales", "block_scales_fp4")
 
 # What changes nothing that can be seen: kernel ("": any), the mutant's description, how many there may be (0: any number), why.
 EQUIVALENT = [

@@ -26,9 +26,14 @@ def shifted(address, by):
     return f"[{base}+{(int(offset or 0) if sign != '-' else -int(offset)) + by}]"
 
 
+def with_other(code, kind, register, made):
+    """The instruction with `other` in the place of a register, which `made` computes."""
+    return f"{{ .reg .{kind} other; {made} " + re.sub(re.escape(register) + r"\b", "other", code, count=1) + " }"
+
+
 REMOVED = re.compile(r"(fence\.proxy|fence\.mbarrier_init|wgmma\.(fence|commit|wait)|cp\.async\.(bulk\.)?(commit|wait)|bar\.(sync|arrive)|"
                      r"bar\.warp|barrier\.cluster\.(arrive|wait)|mbarrier\.(init|arrive)|setmaxnreg|cp\.async\.bulk\.tensor|cp\.async\.c[ag]|"
-                     r"tcgen05\.(alloc|fence|commit|wait|dealloc|mma|relinquish))\S*")
+                     r"tcgen05\.(alloc|fence|commit|wait|dealloc|mma|cp|relinquish))\S*")
 
 
 # What is not removed, but given other operands.
@@ -79,6 +84,15 @@ def mutations(lines):
         if match := re.search(r"cp\.async\.bulk\.tensor\S*global\S*mbarrier\S* (\[[^\]]+\]), \[.*\], (\[[^\]]+\])[,;]", code):
             yield at, "copy reports at the next stage", code.replace(match[2], shifted(match[2], 16))
             yield at, "copy 1024 bytes further", code.replace(match[1], shifted(match[1], 1024), 1)
+        if match := re.search(r"tcgen05\.cp\S*\s+(\[\S+\]), (%rd\d+);", code):
+            yield at, "scales copied a column further", code.replace(match[1], shifted(match[1], 1))
+            yield at, "scales of the next row copied", with_other(code, "b64", match[2], f"add.s64 other, {match[2]}, 1;")
+        if match := re.search(r"tcgen05\.mma\S*block_scale\S*\s+\[\S+\], %rd\d+, %rd\d+, (%r\d+), (\[\S+\]), (\[\S+\]), ", code):
+            for operand_name, address in (("A", match[2]), ("B", match[3])):
+                yield at, f"scales of {operand_name} a column further", code.replace(f"{address}, ", f"{shifted(address, 1)}, ", 1)
+            # Bytes of a word of scales, and what scales are.
+            for bit, of in ((29, "other scales of A"), (4, "other scales of B"), (23, "scales of another type")):
+                yield at, f"instruction descriptor with {of}", with_other(code, "b32", match[1], f"xor.b32 other, {match[1]}, {1 << bit};")
         # The layout's code in the upper bits of a descriptor.
         if match := re.search(r"or\.b64\s+%rd\d+, %rd\d+, (-?\d{19});", code):
             changed = (int(match[1]) ^ 3 << 62) & (1 << 64) - 1

@@ -29,9 +29,8 @@ E4M3, E8M0, E2M1 = TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E8M0, TensorProto
 CODES = {"e4m3": E4M3, "e2m1": E2M1}
 
 
-
-# Targets whose tensor cores multiply codes with their scales.
-SCALED = ("sm_120a", "sm_121a")
+# Targets whose tensor cores multiply codes with their scales: by mma.sync, and by tcgen05, which TMA feeds.
+SCALED, TENSOR_MEMORY = ("sm_120a", "sm_121a"), ("sm_100a", "sm_103a", "sm_110a")
 
 
 class Model:
@@ -73,6 +72,10 @@ class Model:
 class Case:
     def __init__(self, name, model, fed, wanted, options=(), error=1e-6):
         self.name, self.model, self.fed, self.wanted, self.options, self.error = name, model, fed, wanted, options, error
+
+    def is_scaled(self, target):
+        """Whether the target multiplies codes; TMA stores rows of the result that begin at multiples of 16 bytes."""
+        return "--precision" in self.options and (target in SCALED or (target in TENSOR_MEMORY and self.wanted.shape[-1] % 8 == 0))
 
 
 def outliers(seed, *shape):
@@ -186,7 +189,7 @@ def is_right(case, options):
         given += ["--input", f"{name}={folder / name}.npy"]
     subprocess.run([options.kpc, "compile", folder / "model.onnx", "--arch", options.arch, *case.options, "-o", folder / "model.kpc", "--quiet"],
                    check=True)
-    if options.arch in SCALED and "--precision" in case.options:
+    if case.is_scaled(options.arch):
         shown = subprocess.run([options.kpc, "inspect", folder / "model.kpc"], check=True, capture_output=True, text=True).stdout
         if f"{case.options[1]} -> f32" not in shown:
             print(f"{case.name}: no kernel multiplies codes with their scales:\n{shown}")

@@ -109,8 +109,14 @@ static Value lowerBlocks(DequantiseBlocksOp Op, KernelWriter &W) {
           Byte = arith::ShRUIOp::create(B, L, Byte, Shift);
         }
         Value Block = M.div(K, Op.getBlock());
-        Value Factor = tensor::ExtractOp::create(
-            B, L, Scales, ValueRange{M.div(Block, 4), Row, M.rem(Block, 4)});
+        Value Word = M.div(Block, 4), InWord = M.rem(Block, 4);
+        SmallVector<Value> Place = {Word, Row, InWord};
+        if (typeOf(Op.getScales()).getRank() == 4) { // in panels of 128 rows
+          Value InPanel = M.rem(Row, 128);
+          Place = {M.div(Row, 128), Word, M.rem(InPanel, 32),
+                   M.add(M.times(M.div(InPanel, 32), 4), InWord)};
+        }
+        Value Factor = tensor::ExtractOp::create(B, L, Scales, Place);
         Value X = arith::MulFOp::create(B, L, decodeNarrow(B, L, Byte, Code),
                                         decodeNarrow(B, L, Factor, Scale));
         Type Number = W.computeType(typeOf(Op.getY()).getElementType());

@@ -30,6 +30,8 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"GEMM (tcgen05)", FamilyClass::Gemm, queryGemmBlackwell},
       {"convolution (wgmma)", FamilyClass::Gemm, queryConvHopper},
       {"convolution (mma.sync)", FamilyClass::Gemm, queryConvMmaSync},
+      {"GEMM (tcgen05, block scales)", FamilyClass::Gemm,
+       queryGemmBlackwellScaled},
       {"GEMM (mma.sync, block scales)", FamilyClass::Gemm, queryGemmMmaScaled},
       {"GEMM (mma.sync)", FamilyClass::Gemm, queryGemmMmaSync},
       {"contraction", FamilyClass::Loops, queryGpuContraction},

@@ -178,9 +178,10 @@ llvm::ArrayRef<KernelFamily> gpuFamilies();
 FamilyQuery queryGpuSortRuns, queryGpuScan, queryAttentionDecode,
     queryAttentionHopper, queryAttentionMmaSync, queryGpuTranspose,
     queryGpuGemv, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
-    queryConvMmaSync, queryGemmMmaSync, queryGemmMmaScaled, queryGpuContraction,
-    queryGpuRows, queryGpuColumns, queryGpuRowReduction,
-    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
+    queryConvMmaSync, queryGemmMmaSync, queryGemmMmaScaled,
+    queryGemmBlackwellScaled, queryGpuContraction, queryGpuRows,
+    queryGpuColumns, queryGpuRowReduction, queryGpuColumnReduction,
+    queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {

@@ -106,3 +106,11 @@ func.func @f(%c: !graph.tensor<[24, 64], ui8>, %s: !graph.tensor<[1, 24, 4], ui8
   %y = graph.dequantise_blocks mxfp4 %c scales %s : !graph.tensor<[24, 64], ui8>, !graph.tensor<[1, 24, 4], ui8> to <[24, 64], f32>
   return
 }
+
+// -----
+
+func.func @f(%c: !graph.tensor<[24, 32], ui8>, %s: !graph.tensor<[1, 1, 24, 16], ui8>) {
+  // expected-error @below {{has scales '!graph.tensor<[1, 1, 24, 16], ui8>'; expected '!graph.tensor<[1, 24, 4], ui8>' or '!graph.tensor<[1, 1, 32, 16], ui8>'}}
+  %y = graph.dequantise_blocks mxfp4 %c scales %s : !graph.tensor<[24, 32], ui8>, !graph.tensor<[1, 1, 24, 16], ui8> to <[24, 64], f32>
+  return
+}

@@ -2,7 +2,7 @@
 
 // Tensor memory.
 
-// expected-error @below {{elements of tensor memory are f32, not 'bf16'}}
+// expected-error @below {{elements of tensor memory are f32 or ui32, not 'bf16'}}
 func.func private @f(!tile.tmem<[128, 64], bf16>)
 
 // -----
@@ -497,7 +497,7 @@ gpu.module @m {
 // -----
 
 func.func @f(%f: !tile.fragment<[128, 64], bf16, tmem_32x32b>, %t: !tile.smem<[128, 64], bf16, swizzle 128>) {
-  // expected-error @below {{'tile.store_shared' op of tmem_32x32b expected elements of 16 bits, without 'in pairs'}}
+  // expected-error @below {{'tile.store_shared' op of tmem_32x32b expected no 'in pairs'}}
   tile.store_shared %f into %t in pairs : !tile.fragment<[128, 64], bf16, tmem_32x32b>, !tile.smem<[128, 64], bf16, swizzle 128>
   return
 }

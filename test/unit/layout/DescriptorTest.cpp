@@ -174,6 +174,44 @@ TEST(MatrixDescriptor, OperandsThatCannotBeRead) {
             "");
 }
 
+TEST(MatrixDescriptor, PlainRows) {
+  // Rows of 16 bytes: eight of them are 128 bytes, whatever lies beside them.
+  EXPECT_EQ(describePlainRows(0x400).encode(),
+            0x40u | uint64_t{1} << 16 | uint64_t{8} << 32 | uint64_t{1} << 46);
+}
+
+TEST(ScaledInstruction, BitsByHand) {
+  ScaledInstruction I{.B = ElementType::E5M2};
+  EXPECT_EQ(I.scales(), 1u);
+  EXPECT_EQ(I.encode(), 1u << 10 | 16u << 17 | 1u << 23 | 8u << 24);
+  I.FirstScale = 3; // in front of the bits that count rows, and behind
+  EXPECT_EQ(I.encode(),
+            3u << 4 | 1u << 10 | 16u << 17 | 1u << 23 | 8u << 24 | 3u << 29);
+  I = {ScaledKind::MXF4, ElementType::E2M1, ElementType::E2M1, 256, 256, 2};
+  EXPECT_EQ(I.scales(), 2u);
+  EXPECT_EQ(I.encode(), 2u << 4 | 1u << 7 | 1u << 10 | 32u << 17 | 1u << 23 |
+                            16u << 24 | 2u << 29);
+  I.Kind = ScaledKind::MXF4NVF4;
+  I.PowerScales = false;
+  I.FirstScale = 0;
+  EXPECT_EQ(I.scales(), 4u);
+  EXPECT_EQ(I.encode(), 1u << 7 | 1u << 10 | 32u << 17 | 16u << 24);
+  EXPECT_EQ(I.problem(), "");
+}
+
+TEST(ScaledInstruction, WhatThereIsNot) {
+  ScaledInstruction I;
+  EXPECT_EQ(I.problem(), "");
+  I.A = ElementType::F16;
+  EXPECT_EQ(I.problem(), "the kind does not take operands of this type");
+  I = {.PowerScales = false};
+  EXPECT_EQ(I.problem(), "scales of the kind are of E8M0");
+  I = {ScaledKind::MXF4, ElementType::E2M1, ElementType::E2M1, 128, 128, 3};
+  EXPECT_EQ(I.problem(), "the scales do not lie in one word");
+  I.A = ElementType::E4M3;
+  EXPECT_EQ(I.problem(), "the kind does not take operands of this type");
+}
+
 TEST(InstructionDescriptor, BitsByHand) {
   // bf16 -> f32, 128 x 256: 1<<4 | 1<<7 | 1<<10 | 32<<17 | 8<<24.
   InstructionDescriptor I{.A = ElementType::BF16, .B = ElementType::BF16};

@@ -127,6 +127,45 @@ TEST(BlackwellSchedule, Fp8) {
                                      Shape, blackwell()));
 }
 
+/// Words of scales have columns of tensor memory behind the accumulators, those
+/// of each stage its own.
+TEST(BlackwellSchedule, BlockScales) {
+  GemmShape Shape = Shapes[0];
+  Shape.ElementBytes = 1;
+  for (int64_t Bytes : {32, 16, 8}) { // MXFP8, MXFP4, NVFP4
+    Shape.BytesOfScale = Bytes;
+    Shape.IsFp4 = Bytes != 32;
+    int64_t Words = 128 / (4 * Bytes);
+    std::vector<BlackwellCost> Ranked =
+        rankBlackwellSchedules(Shape, blackwell());
+    ASSERT_FALSE(Ranked.empty());
+    for (const BlackwellCost &One : Ranked) {
+      const BlackwellSchedule &S = One.Schedule;
+      SCOPED_TRACE(S.str());
+      EXPECT_FALSE(S.isPair());
+      // Columns begin at a panel of 128 rows of scales.
+      EXPECT_EQ(S.TileN % 128, 0);
+      EXPECT_EQ(S.ScaleColumns, Words * 4 * (1 + S.TileN / 128));
+      EXPECT_EQ(S.accumulators(), S.TileN == 256 ? 1 : 2);
+      EXPECT_LE(S.firstScaleColumn() + S.Stages * S.ScaleColumns, 512);
+      EXPECT_EQ(S.stageBytes(1), (128 + S.ownColumns()) * 128 +
+                                     512 * Words * (1 + S.TileN / 128));
+      auto Read = readBlackwellSchedule(S.str(), Shape, blackwell());
+      ASSERT_TRUE(Read);
+      EXPECT_EQ(Read->str(), One.str());
+    }
+    EXPECT_FALSE(readBlackwellSchedule("gemm 128x64x128 stages 2 group_m 8",
+                                       Shape, blackwell()));
+  }
+  // Codes of 4 bits are multiplied twice as fast, and are half of the bytes.
+  Shape.K /= 2;
+  GemmShape Fp8 = Shapes[0];
+  Fp8.ElementBytes = 1;
+  Fp8.BytesOfScale = 32;
+  EXPECT_LT(rankBlackwellSchedules(Shape, blackwell()).front().Total,
+            0.7 * rankBlackwellSchedules(Fp8, blackwell()).front().Total);
+}
+
 TEST(BlackwellSchedule, WhatIsNone) {
   auto Read = [](const char *Text) {
     return bool(readBlackwellSchedule(Text, Shapes[0], blackwell()));

@@ -12,15 +12,13 @@
 /// for words of scales.
 ///
 //===----------------------------------------------------------------------===//
-#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/gemm/GemmTileWalk.h"
 #include "passes/kernels/gpu/gemm/MmaSyncGemm.h"
+#include "passes/kernels/gpu/gemm/ScaledGemm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
@@ -29,117 +27,6 @@ namespace kpc::kernels {
 using shape::Expr;
 
 namespace {
-
-/// Bytes of a word of scales.
-constexpr int64_t WordBytes = 4;
-
-/// Bytes of codes that share a scale.
-int64_t bytesOfScale(tile::BlockFormat Format) {
-  switch (Format) {
-  case tile::BlockFormat::Mxfp8:
-    return 32;
-  case tile::BlockFormat::Mxfp4:
-    return 16;
-  case tile::BlockFormat::Nvfp4:
-    return 8;
-  }
-  return 0;
-}
-
-struct ScaledGemm {
-  GemmMatch P;
-  tile::BlockFormat Format;
-  Expr KBytes;        ///< of a row of codes
-  unsigned ScalesOfA; ///< arguments
-  unsigned ScalesOfB;
-};
-
-/// The function's argument after a tensor that lies in memory row by row
-/// without gaps; none where it does not.
-std::optional<unsigned> wholeArgument(Value Tensor) {
-  Matrix M;
-  if (!placeMatrix(M, memoryOf(Tensor)))
-    return std::nullopt;
-  auto Ty = cast<MemRefType>(M.Memref.getType());
-  auto View = M.Memref.getDefiningOp<memref::ReinterpretCastOp>();
-  Expr Stride = 1;
-  for (unsigned Dim = Ty.getRank(); Dim-- > 0;) {
-    std::optional<Expr> Own = sizeExpr(strideOf(M.Memref, Dim)),
-                        Size = sizeExpr(View.getMixedSizes()[Dim]);
-    if (!Own || !Size || *Own != Stride)
-      return std::nullopt;
-    Stride = Stride * *Size;
-  }
-  return M.Argument;
-}
-
-/// What a factor is made of: its codes as a matrix of bytes, and its scales.
-struct Codes {
-  Matrix Bytes;
-  unsigned Scales = 0;
-  StringRef Kind;
-  Type Element;
-};
-
-std::optional<Codes> codesOf(const Contraction::Operand &Of, unsigned First,
-                             unsigned Second) {
-  auto Generic = Of.Tensor.getDefiningOp<linalg::GenericOp>();
-  auto Kind =
-      Generic ? Generic->getAttrOfType<StringAttr>(
-                    kernel::KernelDialect::BlockScalesAttrHelper::getNameStr())
-              : StringAttr();
-  if (!Kind)
-    return std::nullopt;
-  MLIRContext *Context = Generic.getContext();
-  AffineMap Wanted = AffineMap::get(
-      Of.Map.getNumDims(), 0,
-      {getAffineDimExpr(First, Context), getAffineDimExpr(Second, Context)},
-      Context);
-  SmallVector<tensor::ExtractOp> Reads(
-      Generic.getBody()->getOps<tensor::ExtractOp>());
-  if (Of.Map != Wanted || Reads.size() != 2)
-    return std::nullopt;
-  Codes Found;
-  Found.Kind = Kind.getValue();
-  std::optional<unsigned> Scales = wholeArgument(Reads[1].getTensor());
-  if (!Scales || !placeMatrix(Found.Bytes, memoryOf(Reads[0].getTensor())))
-    return std::nullopt;
-  Found.Scales = *Scales;
-  std::optional<Expr> Row = sizeExpr(strideOf(Found.Bytes.Memref, 0)),
-                      Column = sizeExpr(strideOf(Found.Bytes.Memref, 1));
-  if (!Row || Column != Expr(1))
-    return std::nullopt;
-  Found.Bytes.RowStride = *Row;
-  Found.Bytes.ColumnStride = 1;
-  Found.Element = Float4E2M1FNType::get(Context);
-  for (auto Cast : Generic.getBody()->getOps<arith::BitcastOp>())
-    if (isa<Float8E4M3FNType, Float8E5M2Type>(Cast.getType()) &&
-        Found.Kind == "mxfp8")
-      Found.Element = Cast.getType();
-  return Found;
-}
-
-std::optional<ScaledGemm> read(FusedKernel &Form) {
-  std::optional<GemmMatch> P = GemmMatch::readResult(Form);
-  if (!P || P->hasBatch() || P->C.M.Loops.size() != 1 ||
-      P->C.N.Loops.size() != 1 || P->C.K.Loops.size() != 1)
-    return std::nullopt;
-  const Contraction &C = P->C;
-  std::optional<Codes> A = codesOf(C.A, C.M.Loops[0], C.K.Loops[0]),
-                       W = codesOf(C.B, C.K.Loops[0], C.N.Loops[0]);
-  if (!A || !W || A->Kind != W->Kind)
-    return std::nullopt;
-  std::optional<tile::BlockFormat> Format = tile::symbolizeBlockFormat(A->Kind);
-  if (!Format)
-    return std::nullopt;
-  P->A = A->Bytes;
-  P->B = W->Bytes;
-  P->A.Element = A->Element;
-  P->B.Element = W->Element;
-  bool IsFp8 = *Format == tile::BlockFormat::Mxfp8;
-  Expr Bytes = IsFp8 ? P->K : P->K.ceilDiv(2);
-  return ScaledGemm{std::move(*P), *Format, Bytes, A->Scales, W->Scales};
-}
 
 /// Bytes of the largest piece of lines that begin at multiples of `Stride`.
 int64_t pieceOfLines(const shape::Facts &Facts, const Expr &Stride) {
@@ -287,14 +174,17 @@ schedule::MmaSyncShape shapeOf(const ScaledGemm &G) {
 } // namespace
 
 FamilyAnswer queryGemmMmaScaled(FusedKernel &Form, const target::Target &T) {
-  std::optional<ScaledGemm> Read = read(Form);
+  std::optional<ScaledGemm> Read = ScaledGemm::read(Form);
   if (!Read)
-    return FamilyAnswer::refuse(RefusalKind::Form,
-                                "it is no GEMM of codes with block scales");
+    return FamilyAnswer::refuse(RefusalKind::Form, NoScaledGemm);
   if (!(T.Can.MmaSync & target::MmaBlockScaled))
     return FamilyAnswer::refuse(
         RefusalKind::Target,
         "mma.sync has block scales on sm_120a and sm_121a");
+  if (Read->InPanels)
+    return FamilyAnswer::refuse(RefusalKind::Layout,
+                                "its scales lie in panels, as tcgen05 reads "
+                                "them");
   if (!Read->P.hasStoredType() || Read->P.D.ColumnStride != Expr(1))
     return FamilyAnswer::refuse(RefusalKind::Layout,
                                 "the result's columns are not contiguous");

@@ -48,10 +48,17 @@ protected:
   virtual mlir::Value firstColumnOfB(const TileCoord &Where) {
     return Where.Column;
   }
+  /// What tiles hold of a matrix: its elements, or bytes of two.
+  virtual mlir::Type tileElement(const Matrix &M) { return M.Element; }
+  /// Fills those of a stage's tiles that are behind A and B; `Step` is how far
+  /// the stage's K is from the tile's first.
+  virtual void loadMore(const TileCoord &, mlir::Value /*Step*/,
+                        mlir::ValueRange /*Tiles*/, mlir::Value /*Stage*/) {}
 
-private:
   void declareTiles() override;
   void addOperandViews() override;
+
+private:
   mlir::Value countK() override { return this->W.size(this->P.C.K.Sizes); }
   mlir::Value produceTile(const TileCoord &Where, mlir::Value Cursor) override;
   void loadTile(mlir::BlockArgument View, const Matrix &M,
@@ -68,7 +75,7 @@ private:
 template <typename Engine> void GemmOperands<Engine>::declareTiles() {
   auto &P = this->P;
   auto &S = this->S;
-  mlir::Type OfA = P.A.Element, OfB = P.B.Element;
+  mlir::Type OfA = tileElement(P.A), OfB = tileElement(P.B);
   this->ATransposed = P.A.ColumnStride != shape::Expr(1);
   this->BTransposed = P.B.RowStride == shape::Expr(1);
   this->TileA = this->ATransposed ? this->sharedTile(S.TileK, S.TileM, OfA)
@@ -165,8 +172,7 @@ mlir::Value GemmOperands<Engine>::produceTile(const TileCoord &Where,
                   mlir::Value Stage = tile::AcquireOp::create(
                       W.B, W.Loc, Free, this->Pipe, In[0]);
                   auto Parts = tile::TilesOp::create(
-                      W.B, W.Loc, mlir::TypeRange{this->TileA, this->TileB},
-                      this->Pipe, Stage);
+                      W.B, W.Loc, this->tilesOfStage(), this->Pipe, Stage);
                   if (this->ATransposed)
                     loadTile(ViewA, this->P.A, Where, K, Where.Row,
                              Parts.getResult(0), Stage, multicastOfA());
@@ -174,6 +180,7 @@ mlir::Value GemmOperands<Engine>::produceTile(const TileCoord &Where,
                     loadTile(ViewA, this->P.A, Where, Where.Row, K,
                              Parts.getResult(0), Stage, multicastOfA());
                   loadB(Where, K, Parts.getResult(1), Stage);
+                  loadMore(Where, Step, Parts.getResults(), Stage);
                   tile::CommitOp::create(W.B, W.Loc, this->Pipe, Stage);
                   return {tile::NextOp::create(W.B, W.Loc, In[0].getType(),
                                                this->Pipe, In[0])};

@@ -24,6 +24,12 @@ static constexpr int64_t LineBytes = 128;
 // Memory
 //===----------------------------------------------------------------------===//
 
+SmallVector<Type> TmaGemm::tilesOfStage() const {
+  SmallVector<Type> All = {TileA, TileB};
+  llvm::append_range(All, MoreTiles);
+  return All;
+}
+
 tile::SharedType TmaGemm::sharedTile(int64_t Rows, int64_t Columns, Type Of) {
   int64_t Row = Columns * Of.getIntOrFloatBitWidth() / 8;
   return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Of,
@@ -68,7 +74,8 @@ BlockArgument TmaGemm::addView(tile::ViewType View, unsigned Buffer,
 BlockArgument TmaGemm::addMatrixView(const Matrix &M, tile::ViewType View,
                                      bool ByColumn, const Expr &Rows,
                                      const Expr &Columns) {
-  int64_t Bytes = M.Element.getIntOrFloatBitWidth() / 8;
+  // Two codes of 4 bits are a byte, in strides, too.
+  int64_t Bytes = View.getElement().getIntOrFloatBitWidth() / 8;
   SmallVector<Expr> Dims = {Columns, Rows};
   SmallVector<Expr> Strides = {(ByColumn ? M.ColumnStride : M.RowStride) *
                                Bytes};
@@ -95,7 +102,7 @@ void TmaGemm::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
   declareTiles();
   auto Staging = sharedTile(Groups * StagedRows * schedule::StagingBuffers,
                             S.partColumns(), P.D.Element);
-  auto PipeTy = tile::PipeType::get(W.B.getContext(), S.Stages, {TileA, TileB});
+  auto PipeTy = tile::PipeType::get(W.B.getContext(), S.Stages, tilesOfStage());
   addOperandViews();
   ViewD = addMatrixView(P.D, viewOfLines(P.D, Staging, StagedRows), false, P.M,
                         P.N);

@@ -38,7 +38,7 @@ protected:
     mlir::Value Row, Column, Batch;
   };
 
-  /// Sets `TileA`, `TileB` and `BTransposed`.
+  /// Sets `TileA`, `TileB`, `MoreTiles` and `BTransposed`.
   virtual void declareTiles() = 0;
   /// Adds the parameters that copies of A and B go through.
   virtual void addOperandViews() = 0;
@@ -48,6 +48,8 @@ protected:
   virtual mlir::Value produceTile(const TileCoord &Where,
                                   mlir::Value Cursor) = 0;
 
+  /// The tiles of a stage, those of A and B first.
+  llvm::SmallVector<mlir::Type> tilesOfStage() const;
   /// A tile whose rows lie in lines of up to 128 bytes.
   tile::SharedType sharedTile(int64_t Rows, int64_t Columns, mlir::Type Of);
   /// The view whose boxes are lines of `Rows` rows of a tile of `M`.
@@ -103,8 +105,9 @@ protected:
   GemmMatch &P;
   const schedule::GemmSchedule &S;
   tile::SharedType TileA, TileB;
-  bool ATransposed = false; ///< the rows are contiguous in A
-  bool BTransposed = false; ///< K is contiguous in B
+  llvm::SmallVector<mlir::Type> MoreTiles; ///< of a stage, behind A and B
+  bool ATransposed = false;                ///< the rows are contiguous in A
+  bool BTransposed = false;                ///< K is contiguous in B
   mlir::Value Pipe;
   /// Of the sum, where this block begins and how much is its own, up to whole
   /// steps of `TileK`.

@@ -1,0 +1,145 @@
+//===- BlackwellGemm.cpp - GEMMs on tcgen05, without operands -------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/gemm/BlackwellGemm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+/// Warps of a block: one that copies, one that multiplies, two that idle, so
+/// that those of the epilogue are a warpgroup.
+static constexpr int64_t TmaWarp = 0, MmaWarp = 1, FirstEpilogueWarp = 4,
+                         Warps = 8;
+
+void BlackwellGemm::declare() {
+  MLIRContext *Context = W.B.getContext();
+  int64_t Blocks = S.blocks();
+  declareMemory(/*Groups=*/1, /*Rows=*/S.TileM, /*Consumers=*/1, Cut.isPair());
+  auto MemoryOf = [&](int64_t Columns) {
+    return tile::TensorMemoryType::get(Context, {S.TileM, Columns},
+                                       W.B.getF32Type());
+  };
+  AccTy = MemoryOf(S.TileN);
+  auto PipeTy = tile::PipeType::get(Context, Cut.accumulators(), {AccTy});
+  AccPipe = tile::PipeOp::create(
+      W.B, W.Loc, PipeTy, tile::Completion::Mma,
+      /*producers=*/1, (Warps - FirstEpilogueWarp) * Blocks, Cut.isPair());
+  tile::BarrierInitOp::create(W.B, W.Loc);
+  Memory = tile::TmemAllocOp::create(
+      W.B, W.Loc, MemoryOf(Cut.tensorMemoryColumns()), Cut.isPair());
+  if (!Cut.isPair())
+    return;
+  Rank = tile::BlockRankOp::create(W.B, W.Loc, W.B.getIndexType());
+  tile::ClusterSyncOp::create(W.B, W.Loc);
+}
+
+/// The accumulators in a stage.
+Value BlackwellGemm::tileOf(Value Stage) {
+  return tile::TilesOp::create(W.B, W.Loc, TypeRange{AccTy}, AccPipe, Stage,
+                               Memory)
+      .getResult(0);
+}
+
+/// One thread begins all MMAs of a tile; stages are given back as they end.
+BlackwellGemm::Values BlackwellGemm::mainloop(ValueRange Places) {
+  MLIRContext *Context = W.B.getContext();
+  auto Free = tile::StageType::get(Context, tile::StageState::Free);
+  auto Full = tile::StageType::get(Context, tile::StageState::Full);
+  Value Acc = tile::AcquireOp::create(W.B, W.Loc, Free, AccPipe, Places[1]);
+  Values OfStages = {Places[0]};
+  llvm::append_range(OfStages, Places.drop_front(2));
+  Value D = tileOf(Acc), Zero = W.index(0);
+  Values Behind = W.loop(
+      Zero, KCount, W.index(S.TileK), OfStages,
+      [&](Value Step, ValueRange In) -> Values {
+        Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, In[0]);
+        auto Parts =
+            tile::TilesOp::create(W.B, W.Loc, tilesOfStage(), Pipe, Stage);
+        // The first slice overwrites the accumulators.
+        Value Add = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::ne,
+                                          Step, Zero);
+        multiply(Parts.getResults(), D, Add, In.drop_front());
+        tile::ReleaseOp::create(W.B, W.Loc, Pipe, Stage, /*blocks=*/1,
+                                /*after_mma=*/true);
+        Values Next = {next(Pipe, In[0])};
+        llvm::append_range(Next, nextPlaces(In.drop_front()));
+        return Next;
+      });
+  tile::CommitOp::create(W.B, W.Loc, AccPipe, Acc);
+  Values All = {Behind[0], next(AccPipe, Places[1])};
+  llvm::append_range(All, ArrayRef(Behind).drop_front());
+  return All;
+}
+
+void BlackwellGemm::multiply(ValueRange Tiles, Value D, Value Add, ValueRange) {
+  tile::TmemMmaOp::create(W.B, W.Loc, Tiles[0], Tiles[1], D, Add, ATransposed,
+                          BTransposed, Cut.isPair());
+}
+
+void BlackwellGemm::mma() {
+  auto All = [&] {
+    elect(tile::Scope::Role, [&] {
+      Values Places = {cursor(), cursor()};
+      llvm::append_range(Places, firstPlaces());
+      forEachTile(Places, [&](Value, ValueRange In) { return mainloop(In); });
+    });
+  };
+  if (!Cut.isPair())
+    return All();
+  W.when(arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, Rank,
+                               W.index(0)),
+         All);
+}
+
+/// The stage is given back as soon as all of it is in registers or stored.
+void BlackwellGemm::epilogueTile(const TileCoord &Where, Value Group,
+                                 Value Stage) {
+  auto Part = tile::FragmentType::get(
+      W.B.getContext(), {S.TileM, S.partColumns()}, W.B.getF32Type(),
+      tile::FragmentLayout::Tmem32x32b);
+  auto Pending = tile::PendingType::get(W.B.getContext(), Part);
+  Value Acc = tileOf(Stage);
+  for (int64_t C = 0; C < S.TileN; C += S.partColumns()) {
+    Value Read = tile::TmemLoadOp::create(W.B, W.Loc, Pending, Acc, W.index(C));
+    Value Own = tile::AwaitOp::create(W.B, W.Loc, Part, Read);
+    if (C + S.partColumns() == S.TileN)
+      tile::ReleaseOp::create(W.B, W.Loc, AccPipe, Stage);
+    Value Column = W.add(Where.Column, W.index(C));
+    storePart(Where, Group, Where.Row, Column,
+              mapElements(Where, Where.Row, Column, Own), C / S.partColumns());
+  }
+}
+
+void BlackwellGemm::epilogue(Value Group) {
+  auto Full = tile::StageType::get(W.B.getContext(), tile::StageState::Full);
+  forEachTile(cursor(), [&](Value Tile, ValueRange In) -> Values {
+    Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, AccPipe, In[0]);
+    epilogueTile(placeOf(Tile), Group, Stage);
+    return {next(AccPipe, In[0])};
+  });
+  // Shared memory lives until the stores have read it.
+  elect(tile::Scope::Warpgroup,
+        [&] { tile::TmaStoreWaitOp::create(W.B, W.Loc, 0); });
+}
+
+LogicalResult BlackwellGemm::emit(GpuLaunch &Launch) {
+  W.B.getContext()->loadDialect<tile::TileDialect>();
+  declare();
+  role("producer", TmaWarp, TmaWarp + 1, 0,
+       [&](Value) { produce(/*Drain=*/true); });
+  role("mma", MmaWarp, MmaWarp + 1, 0, [&](Value) { mma(); });
+  role("epilogue", FirstEpilogueWarp, Warps, 0,
+       [&](Value Group) { epilogue(Group); });
+  tile::TmemFreeOp::create(W.B, W.Loc, Memory);
+  describeLaunch(Launch, Warps * 32);
+  return Result;
+}
+
+} // namespace kpc::kernels

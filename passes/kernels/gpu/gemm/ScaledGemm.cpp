@@ -1,0 +1,133 @@
+//===- ScaledGemm.cpp - A GEMM of codes with block scales -----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/gemm/ScaledGemm.h"
+#include "dialects/kernel/Kernel.h"
+#include "passes/kernels/form/SizeFacts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+int64_t bytesOfScale(tile::BlockFormat Format) {
+  switch (Format) {
+  case tile::BlockFormat::Mxfp8:
+    return 32;
+  case tile::BlockFormat::Mxfp4:
+    return 16;
+  case tile::BlockFormat::Nvfp4:
+    return 8;
+  }
+  return 0;
+}
+
+namespace {
+
+/// The function's argument after a tensor that lies in memory row by row
+/// without gaps; none where it does not.
+std::optional<unsigned> wholeArgument(Value Tensor) {
+  Matrix M;
+  if (!placeMatrix(M, memoryOf(Tensor)))
+    return std::nullopt;
+  auto Ty = cast<MemRefType>(M.Memref.getType());
+  auto View = M.Memref.getDefiningOp<memref::ReinterpretCastOp>();
+  Expr Stride = 1;
+  for (unsigned Dim = Ty.getRank(); Dim-- > 0;) {
+    std::optional<Expr> Own = sizeExpr(strideOf(M.Memref, Dim));
+    if (Own != Stride)
+      return std::nullopt;
+    if (Dim == 0)
+      break;
+    std::optional<Expr> Size = sizeExpr(View.getMixedSizes()[Dim]);
+    if (!Size)
+      return std::nullopt;
+    Stride = Stride * *Size;
+  }
+  return M.Argument;
+}
+
+/// What a factor is made of: its codes as a matrix of bytes, and its scales.
+struct Codes {
+  Matrix Bytes;
+  unsigned Scales = 0;
+  bool InPanels = false;
+  StringRef Kind;
+  Type Element;
+};
+
+std::optional<Codes> codesOf(const Contraction::Operand &Of, unsigned First,
+                             unsigned Second) {
+  auto Generic = Of.Tensor.getDefiningOp<linalg::GenericOp>();
+  auto Kind =
+      Generic ? Generic->getAttrOfType<StringAttr>(
+                    kernel::KernelDialect::BlockScalesAttrHelper::getNameStr())
+              : StringAttr();
+  if (!Kind)
+    return std::nullopt;
+  MLIRContext *Context = Generic.getContext();
+  AffineMap Wanted = AffineMap::get(
+      Of.Map.getNumDims(), 0,
+      {getAffineDimExpr(First, Context), getAffineDimExpr(Second, Context)},
+      Context);
+  SmallVector<tensor::ExtractOp> Reads(
+      Generic.getBody()->getOps<tensor::ExtractOp>());
+  if (Of.Map != Wanted || Reads.size() != 2)
+    return std::nullopt;
+  Codes Found;
+  Found.Kind = Kind.getValue();
+  std::optional<unsigned> Scales = wholeArgument(Reads[1].getTensor());
+  if (!Scales || !placeMatrix(Found.Bytes, memoryOf(Reads[0].getTensor())))
+    return std::nullopt;
+  Found.Scales = *Scales;
+  Found.InPanels =
+      cast<RankedTensorType>(Reads[1].getTensor().getType()).getRank() == 4;
+  std::optional<Expr> Row = sizeExpr(strideOf(Found.Bytes.Memref, 0)),
+                      Column = sizeExpr(strideOf(Found.Bytes.Memref, 1));
+  if (!Row || Column != Expr(1))
+    return std::nullopt;
+  Found.Bytes.RowStride = *Row;
+  Found.Bytes.ColumnStride = 1;
+  Found.Element = Float4E2M1FNType::get(Context);
+  for (auto Cast : Generic.getBody()->getOps<arith::BitcastOp>())
+    if (isa<Float8E4M3FNType, Float8E5M2Type>(Cast.getType()) &&
+        Found.Kind == "mxfp8")
+      Found.Element = Cast.getType();
+  return Found;
+}
+
+} // namespace
+
+std::optional<ScaledGemm> ScaledGemm::read(FusedKernel &Form) {
+  std::optional<GemmMatch> P = GemmMatch::readResult(Form);
+  if (!P || P->hasBatch() || P->C.M.Loops.size() != 1 ||
+      P->C.N.Loops.size() != 1 || P->C.K.Loops.size() != 1)
+    return std::nullopt;
+  const Contraction &C = P->C;
+  std::optional<Codes> A = codesOf(C.A, C.M.Loops[0], C.K.Loops[0]),
+                       W = codesOf(C.B, C.K.Loops[0], C.N.Loops[0]);
+  if (!A || !W || A->Kind != W->Kind || A->InPanels != W->InPanels)
+    return std::nullopt;
+  std::optional<tile::BlockFormat> Format = tile::symbolizeBlockFormat(A->Kind);
+  if (!Format)
+    return std::nullopt;
+  P->A = A->Bytes;
+  P->B = W->Bytes;
+  P->A.Element = A->Element;
+  P->B.Element = W->Element;
+  bool IsFp8 = *Format == tile::BlockFormat::Mxfp8;
+  Expr Bytes = IsFp8 ? P->K : P->K.ceilDiv(2);
+  return ScaledGemm{std::move(*P), *Format,   Bytes,
+                    A->Scales,     W->Scales, A->InPanels};
+}
+
+} // namespace kpc::kernels
