@@ -99,6 +99,22 @@ TEST(AttentionSchedule, ScoresThatAreReadCost) {
   EXPECT_GT(rankAttentionSchedules(Shape, hopper()).front().Total, Plain);
 }
 
+TEST(AttentionSchedule, SoftcapsCostPowersBeyondProducts) {
+  AttentionShape Shape = shapeOf(64, 2048, 256);
+  auto Shown = [&](bool Capped) {
+    Shape.Capped = Capped;
+    AttentionCost Best = rankAttentionSchedules(Shape, hopper()).front();
+    return std::pair(Best.Softmax, Best.Total);
+  };
+  // Heads of 256 hide most of them, heads of 32 do not.
+  auto [Plain, PlainTotal] = Shown(false);
+  auto [Bent, BentTotal] = Shown(true);
+  EXPECT_GT(Bent, Plain);
+  EXPECT_LT(BentTotal, 1.5 * PlainTotal);
+  Shape = shapeOf(64, 2048, 32);
+  EXPECT_GT(Shown(true).second, 1.5 * Shown(false).second);
+}
+
 TEST(AttentionSchedule, NoneFits) {
   EXPECT_TRUE(
       rankAttentionSchedules(shapeOf(8, 64, 64), *target::findTarget("sm_80"))
