@@ -71,6 +71,8 @@ EQUIVALENT = [
     ("", r"wgmma\.fence.* removed \(no register touched\)", 0, "no register of the wgmma behind it was touched since the last fence"),
     ("", r"setmaxnreg.* removed", 0, "nobody here asks for more registers than are free"),
     ("", r"tcgen05\.relinquish.* removed", 1, "no other kernel asks for tensor memory"),
+    *[(kernel, r"tcgen05\.fence::after\S* removed", 2, "the fence of a copy of scales stands behind that of the accumulators, or of the other copy")
+      for kernel in ("block_scales", "block_scales_fp4")],
     ("", r"tcgen05\.fence.* removed", 4, "tensor memory is taken and given back with nothing under way in it"),
     *[(kernel, r"^bar\.sync removed", 1, "taking tensor memory brings a barrier that stands behind it")
       for kernel in TENSOR_MEMORY],
@@ -79,8 +81,6 @@ EQUIVALENT = [
     *[(kernel, r"^xor left out", 2, "the phase of such a wait") for kernel in TENSOR_MEMORY],
     *[(kernel, r"tcgen05\.wait::ld.* removed", 1, "registers are waited for by their use, and the last part's wait is in front of the release")
       for kernel in ("pair", "fp8_pair", "block_scales", "block_scales_fp4")],
-    *[(kernel, r"tcgen05\.fence::after\S* removed", 2, "the fence of a copy of scales stands behind that of the accumulators, or of the other copy")
-      for kernel in ("block_scales", "block_scales_fp4")],
     ("turns", r"^bar\.sync removed", 1, "the turn behind the last tile is waited for by who does nothing in it"),
     ("cluster", r"^try_wait (passed over|at the next stage)", 3, "the first fill of a stage waits for nobody"),
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a stage after its last step"),
