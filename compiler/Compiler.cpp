@@ -385,10 +385,14 @@ bool Compilation::plan(bool Folds) {
   for (ClassPlan &Plan : Plans)
     if (!makePlan(Plan, Tools))
       return false;
-  std::vector<std::pair<std::string, std::vector<Remark>>> Remarks;
-  for (ClassPlan &Plan : llvm::reverse(Plans))
-    Remarks.emplace_back(Plan.For.name(), std::move(Plan.Remarks));
-  llvm::append_range(Report.Remarks, mergedRemarks(Remarks));
+  if (Plans.size() == 1) {
+    llvm::move(Plans.front().Remarks, std::back_inserter(Report.Remarks));
+  } else {
+    std::vector<std::pair<std::string, std::vector<Remark>>> Remarks;
+    for (ClassPlan &Plan : llvm::reverse(Plans))
+      Remarks.emplace_back(Plan.For.name(), std::move(Plan.Remarks));
+    llvm::append_range(Report.Remarks, mergedRemarks(Remarks));
+  }
   warnOfIdlePatterns(Report.Remarks, Diags);
   Report.Switches = switchedNodes(*Plans.front().Module);
   // Regions are formed from the end of the model; people read from its start.

@@ -23,8 +23,6 @@ std::string kpc::reasonAgainstPattern(const std::string &Pattern) {
 
 std::vector<kpc::Remark> kpc::mergedRemarks(
     const std::vector<std::pair<std::string, std::vector<Remark>>> &OfPlans) {
-  if (OfPlans.size() == 1)
-    return OfPlans.front().second;
   std::map<Remark, size_t> PlansThatSay;
   for (const auto &[Plan, Remarks] : OfPlans)
     for (const Remark &R : std::set<Remark>(Remarks.begin(), Remarks.end()))

@@ -21,6 +21,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "passes/graph/HoldsAny.h"
 #include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 
@@ -227,6 +228,8 @@ struct SplitHeadsOfSlice : OpRewritePattern<ReshapeOp> {
 struct FlattenBatchIntoMPass
     : graph::impl::FlattenBatchIntoMBase<FlattenBatchIntoMPass> {
   void runOnOperation() override {
+    if (!holdsAny<MatmulOp, ReshapeOp>(getOperation()))
+      return;
     RewritePatternSet Patterns(&getContext());
     Patterns.add<FlattenBatch, SinkThroughElementwise, SinkThroughReduce,
                  SinkThroughBroadcast, SinkThroughSlice, SplitHeadsOfSlice>(

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/ConstantValues.h"
+#include "passes/graph/HoldsAny.h"
 #include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 
@@ -84,6 +85,8 @@ struct FoldScale : OpRewritePattern<MulOp> {
 
 struct FoldScalesPass : graph::impl::FoldScalesBase<FoldScalesPass> {
   void runOnOperation() override {
+    if (!holdsAny<ConvOp, MatmulOp>(getOperation()))
+      return;
     RewritePatternSet Patterns(&getContext());
     Patterns.add<FoldScale>(&getContext());
     (void)applyPatternsGreedily(getOperation(), std::move(Patterns),

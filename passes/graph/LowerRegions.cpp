@@ -16,7 +16,7 @@
 ///                                          plan.output "y" plan.launch @relu
 ///                                          (%x) -> (%y) sizes … }
 ///
-/// Kernels are equal when their text is, names and locations left out.
+/// Kernels are equal when their text would be, names and locations left out.
 ///
 /// A loop becomes a plan.loop. Each carried value has memory twice, which take
 /// turns: iteration i reads part i mod 2 and writes the other.
@@ -42,6 +42,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/GraphFunction.h"
+#include "passes/graph/KernelWords.h"
 #include "passes/graph/LeadingDimensions.h"
 #include "passes/graph/ModuleScopes.h"
 #include "passes/graph/Passes.h"
@@ -281,63 +282,6 @@ Value PlanBuilder::bufferFor(Value Result, StringRef Name) {
   return Buffer;
 }
 
-/// All that a kernel's text says, but its name, as one word for each name,
-/// type, attribute and operand: MLIR has each of them once. Printing would be a
-/// fifth of what compiling a graph of 10^5 nodes takes.
-class KernelWords {
-public:
-  explicit KernelWords(func::FuncOp Kernel) {
-    StringAttr Name = Kernel.getSymNameAttr();
-    Kernel.setSymName("kernel");
-    add(Kernel);
-    Kernel.setSymNameAttr(Name);
-  }
-
-  StringRef bytes() const {
-    return {reinterpret_cast<const char *>(Words.data()),
-            Words.size() * sizeof(uintptr_t)};
-  }
-
-private:
-  void add(const void *Pointer) { Words.push_back(uintptr_t(Pointer)); }
-  void count(size_t Number) { Words.push_back(Number); }
-  void name(Value V) { Numbers.try_emplace(V, Numbers.size()); }
-
-  void add(Operation *Op) {
-    add(Op->getName().getAsOpaquePointer());
-    add(Op->getAttrDictionary().getAsOpaquePointer());
-    count(Op->getNumOperands());
-    for (Value Operand : Op->getOperands())
-      count(Numbers.lookup(Operand));
-    count(Op->getNumResults());
-    for (Value Result : Op->getResults()) {
-      add(Result.getType().getAsOpaquePointer());
-      name(Result);
-    }
-    count(Op->getNumRegions());
-    for (Region &Body : Op->getRegions())
-      add(Body);
-  }
-
-  /// Kernels have no branches: blocks need no names.
-  void add(Region &Body) {
-    count(llvm::range_size(Body));
-    for (Block &B : Body) {
-      count(B.getNumArguments());
-      for (BlockArgument Argument : B.getArguments()) {
-        add(Argument.getType().getAsOpaquePointer());
-        name(Argument);
-      }
-      count(llvm::range_size(B));
-      for (Operation &Op : B)
-        add(&Op);
-    }
-  }
-
-  SmallVector<uintptr_t, 256> Words;
-  DenseMap<Value, size_t> Numbers;
-};
-
 /// `Wanted`, or with the first number behind it that no kernel has: models name
 /// nodes `relu` and `relu_1` too.
 std::string PlanBuilder::unusedSymbol(const std::string &Wanted) {
@@ -356,8 +300,7 @@ PlanBuilder::kernelFor(RegionOp Region) {
     return failure();
   auto Sizes = DimsAttr::get(Module.getContext(), Writer.sizes());
   func::FuncOp Kernel = Writer.kernel();
-  auto [Known, Inserted] =
-      Kernels.try_emplace(KernelWords(Kernel).bytes(), Kernel);
+  auto [Known, Inserted] = Kernels.try_emplace(wordsOf(Kernel), Kernel);
   if (!Inserted)
     Kernel.erase();
   return std::make_pair(Known->second, Sizes);

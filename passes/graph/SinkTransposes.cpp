@@ -15,6 +15,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "passes/graph/HoldsAny.h"
 #include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RefinedDims.h"
@@ -318,6 +319,8 @@ struct SinkThroughSlice : OpRewritePattern<SliceOp> {
 struct SinkTransposesPass
     : graph::impl::SinkTransposesBase<SinkTransposesPass> {
   void runOnOperation() override {
+    if (!holdsAny<TransposeOp, ReshapeOp>(getOperation()))
+      return;
     // Those of ones alone cancel as others do, where sizes are known to be 1
     // (one token of one sequence): they are reshapes once all have moved.
     for (bool OnesToo : {false, true}) {
