@@ -43,15 +43,26 @@ static constexpr const char *TunedMalloc =
     "glibc.malloc.mmap_threshold=268435456:"
     "glibc.malloc.trim_threshold=268435456";
 
+/// Address space from which on a child's malloc may be generous: below, it
+/// takes what it needs and no more, and a lack of memory is told from a fault
+/// by how much is left.
+static constexpr uint64_t PlentyOfSpace = uint64_t(8) << 30;
+
+static bool hasPlentyOfSpace(const ProcessLimits &Limits) {
+  rlimit Own{};
+  return (!Limits.MemoryBytes || Limits.MemoryBytes >= PlentyOfSpace) &&
+         ::getrlimit(RLIMIT_AS, &Own) == 0 && Own.rlim_cur >= PlentyOfSpace;
+}
+
 /// Our environment for a child; what the user says of malloc stays.
-static std::vector<char *> environmentOfChild() {
+static std::vector<char *> environmentOfChild(const ProcessLimits &Limits) {
   std::vector<char *> Of;
-  bool IsTuned = false;
+  bool StaysAsItIs = !hasPlentyOfSpace(Limits);
   for (char **One = environ; One && *One; ++One) {
-    IsTuned |= std::string_view(*One).starts_with(Tunables);
+    StaysAsItIs |= std::string_view(*One).starts_with(Tunables);
     Of.push_back(*One);
   }
-  if (!IsTuned)
+  if (!StaysAsItIs)
     Of.push_back(const_cast<char *>(TunedMalloc));
   Of.push_back(nullptr);
   return Of;
@@ -118,10 +129,10 @@ std::optional<Child> spawn(const std::vector<std::string> &Argv,
     Args.push_back(const_cast<char *>(A.c_str()));
   Args.push_back(nullptr);
 
-  std::vector<char *> Env = environmentOfChild();
+  std::vector<char *> Env = environmentOfChild(Limits);
   pid_t Parent = ::getpid();
-  // A copy of a worker's page tables for each run of ptxas would cost 1 % of a
-  // compile. NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
+  // fork would copy a worker's page tables for each run of ptxas.
+  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
   pid_t Pid = ::vfork();
   if (Pid < 0) {
     Error = std::string("cannot start a process: ") + std::strerror(errno);
