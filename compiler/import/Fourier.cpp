@@ -16,9 +16,12 @@ namespace kpc::frontend {
 
 using Number = std::complex<double>;
 
-/// The longest transform that is one product, as those of speech are. A factor
-/// of a longer one is at most as long.
+/// A factor of a longer transform is at most as long.
 static constexpr int64_t LongestProduct = 512;
+/// Multiply-adds of a row up to which one product is no slower on Tensor Cores
+/// than steps are, which move every number several times (estimated): 1024
+/// reals, as those of speech are, or 512 complex numbers.
+static constexpr int64_t MostProducts = int64_t(1) << 21;
 /// One product is less than the three transforms of a convolution up to here.
 static constexpr int64_t LongestPrime = 2048;
 
@@ -244,8 +247,9 @@ Value fourier(Emitter &N, Value X, bool IsComplex, int64_t Bins, bool Inverse,
   size_t Axis = Emitter::dims(X).size() - (IsComplex ? 2 : 1);
   int64_t Length = *Emitter::dims(X)[Axis].asConstant();
   bool Small = hasSmallFactors(Length);
+  int64_t Products = Length * Bins * (IsComplex ? 4 : 2);
   Value Y;
-  if (Length <= LongestProduct || (!Small && Length <= LongestPrime))
+  if (Products <= MostProducts || (!Small && Length <= LongestPrime))
     Y = product(N, X, IsComplex, Length, Bins, [&](int64_t J, int64_t K) {
       return Scale * root(J * K, Length, Inverse);
     });
@@ -263,7 +267,7 @@ Value realSignal(Emitter &N, Value X, int64_t Length, double Scale) {
   Type Stored = Emitter::element(X);
   if (!Stored.isF64())
     X = N.cast(X, N.f32());
-  if (Length <= LongestProduct) {
+  if (Length * Length <= MostProducts) {
     // Real parts of products alone: [2 Bins, Length].
     std::vector<double> Values;
     for (int64_t K = 0; K < Bins; ++K)
