@@ -68,19 +68,15 @@ class Runs:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def is_right(self, f, rows, columns, total, schedule, known):
-        case = blocks.by_precision(f, rows, columns, total)
+        case = blocks.by_precision(f, rows, columns, total, known=known)
         name = f"{f.name}_{rows}x{columns}x{total}"
-        source, artifact, rules, ranges = self.folder / f"{name}.onnx", self.folder / f"{name}.kpc", [], []
+        source, artifact, rules = self.folder / f"{name}.onnx", self.folder / f"{name}.kpc", []
         ended(case.model)
-        if not known:
-            for value in (case.model.graph.input[0], case.model.graph.output[0]):
-                value.type.tensor_type.shape.dim[0].dim_param = "rows"
-            ranges = ["--dim", f"rows=17..{rows}:opt={rows}"]
         save(case.model, source)
         if schedule:
             (self.folder / f"{name}.schedule").write_text(f"product_end = {schedule}\n")
             rules = ["--schedule", self.folder / f"{name}.schedule"]
-        subprocess.run([self.kpc, "compile", source, "--arch", self.target, *case.options, *ranges, *rules, "--variants", "1", "-o", artifact,
+        subprocess.run([self.kpc, "compile", source, "--arch", self.target, *case.options, *rules, "--variants", "1", "-o", artifact,
                         "--no-cache", "--quiet"], check=True)
         shown = subprocess.run([self.kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
         lines = [line for line in shown.splitlines() if f"{f.name} -> f32" in line and (schedule or "gemm ") in line]

@@ -149,8 +149,8 @@ def plain_trt(rows, total):
                 numbers @ (codes * np.repeat(scales.astype(float), 16, axis=0)))
 
 
-def by_precision(f, rows, columns, total, batch=None):
-    """--precision: kpc makes the codes of weights and of each input."""
+def by_precision(f, rows, columns, total, batch=None, known=True):
+    """--precision: kpc makes the codes of weights and of each input, whose rows it may not know."""
     m = Model(21)
     x, w = outliers(rows, rows, total), outliers(columns, columns, total)
 
@@ -162,8 +162,13 @@ def by_precision(f, rows, columns, total, batch=None):
 
     y = m.node("MatMul", [m.input("x", x.reshape(batch, -1, total) if batch else x), m.number(w.T)])
     shape = [batch, rows // batch, columns] if batch else [rows, columns]
-    return Case(f"{f.name}_precision{'_batch' if batch else ''}_{total}", m.finish(y, shape), m.fed, (numbers(x) @ numbers(w).T).reshape(shape),
-                ("--precision", f.name), error=2e-3)
+    model = m.finish(y, shape)
+    if not known:
+        for value in (model.graph.input[0], model.graph.output[0]):
+            value.type.tensor_type.shape.dim[0].dim_param = "rows"
+    kind = "_batch" if batch else "" if known else "_unknown"
+    return Case(f"{f.name}_precision{kind}_{total}", model, m.fed, (numbers(x) @ numbers(w).T).reshape(shape),
+                ("--precision", f.name, *(() if known else ("--dim", "rows=17..300"))), error=2e-3)
 
 
 def cases():
@@ -171,6 +176,7 @@ def cases():
         yield weights(f, 33, 40, 96, gemm=False)
         yield weights(f, 70, 72, 160, gemm=True)
         yield by_precision(f, 37, 48, 96)
+        yield by_precision(f, 70, 72, 160, known=False)
         yield by_precision(f, 42, 24, 64, batch=3)
         # Several tiles, and more steps along K than stages.
         yield by_precision(f, 131, 150, 1184)

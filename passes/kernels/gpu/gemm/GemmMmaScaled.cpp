@@ -45,7 +45,8 @@ public:
 private:
   /// Words of scales of rows of A or columns of B, as their codes are copied.
   struct Scales {
-    Value Memory, Ring, Stride; ///< Stride: bytes of a word of all rows
+    Value Memory, Ring;
+    Value Stride, Length; ///< bytes from word to word, and of one of all rows
     int64_t Extent = 0, PieceBytes = WordBytes;
   };
 
@@ -59,8 +60,8 @@ private:
     open(A, G.P.A, StrideA);
     open(B, G.P.B, StrideB);
     WholeSteps = P.Facts.divisor(G.KBytes) % S.TileK == 0;
-    openScales(OfA, G.ScalesOfA, P.M, S.TileM);
-    openScales(OfB, G.ScalesOfB, P.N, S.TileN);
+    openScales(OfA, G.ScalesOfA, P.M, G.StrideOfA, S.TileM);
+    openScales(OfB, G.ScalesOfB, P.N, G.StrideOfB, S.TileN);
     Last =
         sub(W.ceilDiv(KSize, bytesOfScale(G.Format) * WordBytes), W.index(1));
   }
@@ -77,10 +78,10 @@ private:
   }
 
   void openScales(Scales &Of, unsigned Argument, const Expr &Rows,
-                  int64_t Extent) {
+                  const Expr &Stride, int64_t Extent) {
     Of.Memory = flatView(W, Form.Func.getArgument(Argument), W.B.getI8Type());
-    Expr Stride = Rows * Expr(WordBytes);
     Of.Stride = valueOf(W, Form, Stride);
+    Of.Length = valueOf(W, Form, Rows * Expr(WordBytes));
     Of.Extent = Extent;
     Of.PieceBytes = std::max(WordBytes, pieceOfLines(P.Facts, Stride));
     Type Byte = IntegerType::get(W.B.getContext(), 8, IntegerType::Unsigned);
@@ -135,7 +136,7 @@ private:
       Value Word = least(W.add(FirstWord, Row), Last);
       Value InLine = W.add(First, Byte);
       return Piece{W.add(W.mul(Word, Of.Stride), InLine),
-                   sub(Of.Stride, InLine)};
+                   sub(Of.Length, InLine)};
     });
   }
 

@@ -33,33 +33,38 @@ int64_t bytesOfScale(tile::BlockFormat Format) {
 
 namespace {
 
-/// The function's argument after a tensor that lies in memory row by row
-/// without gaps; none where it does not.
-std::optional<unsigned> wholeArgument(Value Tensor) {
+/// A tensor that lies in memory row by row without gaps, but for those that the
+/// outermost dimension may have.
+struct Lines {
+  unsigned Argument; ///< of the function
+  Expr Stride;       ///< elements of the outermost dimension's step
+  Expr Length;       ///< elements of what is inside of it
+};
+
+std::optional<Lines> linesOf(Value Tensor) {
   Matrix M;
   if (!placeMatrix(M, memoryOf(Tensor)))
     return std::nullopt;
   auto Ty = cast<MemRefType>(M.Memref.getType());
   auto View = M.Memref.getDefiningOp<memref::ReinterpretCastOp>();
-  Expr Stride = 1;
-  for (unsigned Dim = Ty.getRank(); Dim-- > 0;) {
-    std::optional<Expr> Own = sizeExpr(strideOf(M.Memref, Dim));
-    if (Own != Stride)
-      return std::nullopt;
-    if (Dim == 0)
-      break;
+  Expr Length = 1;
+  for (unsigned Dim = Ty.getRank(); --Dim > 0;) {
     std::optional<Expr> Size = sizeExpr(View.getMixedSizes()[Dim]);
-    if (!Size)
+    if (!Size || sizeExpr(strideOf(M.Memref, Dim)) != Length)
       return std::nullopt;
-    Stride = Stride * *Size;
+    Length = Length * *Size;
   }
-  return M.Argument;
+  std::optional<Expr> Stride = sizeExpr(strideOf(M.Memref, 0));
+  if (!Stride)
+    return std::nullopt;
+  return Lines{M.Argument, *Stride, Length};
 }
 
 /// What a factor is made of: its codes as a matrix of bytes, and its scales.
 struct Codes {
   Matrix Bytes;
   unsigned Scales = 0;
+  Expr ScaleStride; ///< bytes of the outermost step of scales
   bool InPanels = false;
   StringRef Kind;
   Type Element;
@@ -85,12 +90,15 @@ std::optional<Codes> codesOf(const Contraction::Operand &Of, unsigned First,
     return std::nullopt;
   Codes Found;
   Found.Kind = Kind.getValue();
-  std::optional<unsigned> Scales = wholeArgument(Reads[1].getTensor());
+  std::optional<Lines> Scales = linesOf(Reads[1].getTensor());
   if (!Scales || !placeMatrix(Found.Bytes, memoryOf(Reads[0].getTensor())))
     return std::nullopt;
-  Found.Scales = *Scales;
+  Found.Scales = Scales->Argument;
+  Found.ScaleStride = Scales->Stride;
   Found.InPanels =
       cast<RankedTensorType>(Reads[1].getTensor().getType()).getRank() == 4;
+  if (Found.InPanels && Scales->Stride != Scales->Length)
+    return std::nullopt;
   std::optional<Expr> Row = sizeExpr(strideOf(Found.Bytes.Memref, 0)),
                       Column = sizeExpr(strideOf(Found.Bytes.Memref, 1));
   if (!Row || Column != Expr(1))
@@ -126,8 +134,8 @@ std::optional<ScaledGemm> ScaledGemm::read(FusedKernel &Form) {
   P->B.Element = W->Element;
   bool IsFp8 = *Format == tile::BlockFormat::Mxfp8;
   Expr Bytes = IsFp8 ? P->K : P->K.ceilDiv(2);
-  return ScaledGemm{std::move(*P), *Format,   Bytes,
-                    A->Scales,     W->Scales, A->InPanels};
+  return ScaledGemm{std::move(*P), *Format,        Bytes,          A->Scales,
+                    W->Scales,     A->ScaleStride, W->ScaleStride, A->InPanels};
 }
 
 } // namespace kpc::kernels

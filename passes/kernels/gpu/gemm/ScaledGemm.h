@@ -36,6 +36,9 @@ struct ScaledGemm {
   shape::Expr KBytes; ///< of a row of codes
   unsigned ScalesOfA; ///< arguments
   unsigned ScalesOfB;
+  shape::Expr
+      StrideOfA; ///< bytes from scales of one word, or panel, to the next
+  shape::Expr StrideOfB;
   /// Words of scales lie in panels of 128 rows: [rows / 128, words, 32, 16].
   /// Else they are [words, rows, 4].
   bool InPanels;
