@@ -403,8 +403,7 @@ static void addLegalisation(OpPassManager &Passes,
     Passes.addNestedPass<func::FuncOp>(std::move(Scales));
   }
   addQuantisation(Passes, Options, For, Tools);
-  if ((For.first().Can.MmaSync & target::MmaBlockScaled) ||
-      For.first().Can.Tcgen05) {
+  if (target::multipliesBlocks(For.first())) {
     graph::PackBlockScalesOptions Scales;
     Scales.Panels = For.first().Can.Tcgen05;
     Passes.addNestedPass<func::FuncOp>(graph::createPackBlockScales(Scales));

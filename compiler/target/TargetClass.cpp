@@ -35,6 +35,10 @@ bool multipliesFp8(const Target &T) {
 
 bool copiesRowsOfFp8(const Target &T) { return T.Can.Wgmma || T.Can.Tcgen05; }
 
+bool multipliesBlocks(const Target &T) {
+  return T.Can.Tcgen05 || (T.Can.MmaSync & MmaBlockScaled) != 0;
+}
+
 bool multipliesInt8(const Target &T) {
   return T.Can.CpAsync && (T.Can.MmaSync & MmaInt8) != 0;
 }

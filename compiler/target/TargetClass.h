@@ -43,6 +43,9 @@ bool multipliesFp8(const Target &T);
 /// Whether those that are faster read whole rows of 16 bytes alone, as TMA
 /// copies them: by wgmma and tcgen05.
 bool copiesRowsOfFp8(const Target &T);
+/// Whether kernels on tensor cores multiply codes with block scales (MXFP8,
+/// MXFP4, NVFP4): by mma.sync or tcgen05.
+bool multipliesBlocks(const Target &T);
 /// Whether kernels on tensor cores multiply integers of 8 bits.
 bool multipliesInt8(const Target &T);
 /// Whether that is faster than floats: not by mma.sync where there is tcgen05.

@@ -130,7 +130,7 @@ bool AutoPrecision::findTypes() {
       Gpus.emplace_back(T->Name);
       Int8 |= target::prefersInt8(*T);
       Fp8 |= target::multipliesFp8(*T);
-      Blocks |= (T->Can.MmaSync & target::MmaBlockScaled) != 0;
+      Blocks |= target::multipliesBlocks(*T);
     }
   }
   if (Gpus.empty()) {

@@ -184,6 +184,13 @@ TEST(TargetClass, WhoMultipliesFp8) {
   }
 }
 
+TEST(TargetClass, WhoMultipliesBlocks) {
+  for (const Target &T : allTargets()) {
+    bool IsBlackwell = T.ArchSpecific && T.Compute >= 100;
+    EXPECT_EQ(multipliesBlocks(T), IsBlackwell) << T.Name;
+  }
+}
+
 // Shared memory decides which attention a chip has a kernel for, and rates
 // decide whether a gate belongs in its GEMM.
 TEST(TargetClass, LimitsAndRatesTellTargetsApart) {
