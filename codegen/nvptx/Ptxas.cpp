@@ -161,9 +161,10 @@ Assembly assemblePtx(const Ptxas &Program, std::string_view Text,
   if (!A.Error.empty() || !writeFile(In, Text, A.Error))
     return A;
   auto Start = std::chrono::steady_clock::now();
-  ProcessResult R = runProcess({Program.Path, "-v", "-O3", "-arch",
-                                std::string(T.LlvmChip), "-o", Out, In},
-                               {}, {.Seconds = LimitSeconds});
+  ProcessResult R =
+      runProcess({Program.Path, "-v", "-O3", "-arch", std::string(T.LlvmChip),
+                  "-o", Out, In},
+                 {}, {.Seconds = LimitSeconds, .IsCompiler = true});
   A.Seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - Start)
           .count();

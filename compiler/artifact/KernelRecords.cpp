@@ -69,8 +69,10 @@ bool kpc::roundsToTf32(func::FuncOp Kernel, const CompiledKernel &Compiled) {
       .walk([](Operation *Op) {
         auto Gemm = dyn_cast<kernel::GemmOp>(Op);
         auto Conv = dyn_cast<kernel::ConvOp>(Op);
+        auto Attention = dyn_cast<kernel::AttentionOp>(Op);
         auto Recurrent = dyn_cast<kernel::RecurrentOp>(Op);
         bool Allows = (Gemm && Gemm.getTf32()) || (Conv && Conv.getTf32()) ||
+                      (Attention && Attention.getTf32()) ||
                       (Recurrent && Recurrent.getTf32());
         return Allows ? WalkResult::interrupt() : WalkResult::advance();
       })

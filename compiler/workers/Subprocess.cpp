@@ -54,15 +54,18 @@ static bool hasPlentyOfSpace(const ProcessLimits &Limits) {
          ::getrlimit(RLIMIT_AS, &Own) == 0 && Own.rlim_cur >= PlentyOfSpace;
 }
 
-/// Our environment for a child; what the user says of malloc stays.
+/// Our environment for a child; what the user says of malloc stays. What a
+/// worker got of us it hands on to a compiler with plenty of space alone.
 static std::vector<char *> environmentOfChild(const ProcessLimits &Limits) {
   std::vector<char *> Of;
-  bool StaysAsItIs = !hasPlentyOfSpace(Limits);
+  bool Tunes = Limits.IsCompiler && hasPlentyOfSpace(Limits);
   for (char **One = environ; One && *One; ++One) {
-    StaysAsItIs |= std::string_view(*One).starts_with(Tunables);
+    if (std::string_view(*One) == TunedMalloc)
+      continue;
+    Tunes &= !std::string_view(*One).starts_with(Tunables);
     Of.push_back(*One);
   }
-  if (!StaysAsItIs)
+  if (Tunes)
     Of.push_back(const_cast<char *>(TunedMalloc));
   Of.push_back(nullptr);
   return Of;
@@ -85,11 +88,13 @@ static std::vector<char *> environmentOfChild(const ProcessLimits &Limits) {
     rlimit Memory{Limits.MemoryBytes, Limits.MemoryBytes};
     ::setrlimit(RLIMIT_AS, &Memory);
   }
+  // All signals are blocked until here: our handlers would run in the parent's
+  // memory.
+  for (int One : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGPIPE})
+    ::signal(One, SIG_DFL);
   sigset_t None;
   sigemptyset(&None);
   ::sigprocmask(SIG_SETMASK, &None, nullptr);
-  ::signal(SIGINT, SIG_DFL);
-  ::signal(SIGPIPE, SIG_DFL);
   if (::dup2(In, 0) >= 0 && ::dup2(Out, 1) >= 0 && ::dup2(Err, 2) >= 0)
     ::execve(Argv[0], Argv, Env);
   int Code = errno;
@@ -131,17 +136,21 @@ std::optional<Child> spawn(const std::vector<std::string> &Argv,
 
   std::vector<char *> Env = environmentOfChild(Limits);
   pid_t Parent = ::getpid();
+  sigset_t All, Before;
+  sigfillset(&All);
+  ::pthread_sigmask(SIG_SETMASK, &All, &Before);
   // fork would copy a worker's page tables for each run of ptxas.
   // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
   pid_t Pid = ::vfork();
-  if (Pid < 0) {
-    Error = std::string("cannot start a process: ") + std::strerror(errno);
-    return std::nullopt;
-  }
   if (Pid == 0)
     becomeProgram(Args.data(), Env.data(), E.In[1], E.Out[1], E.Err[1],
                   E.Status[1], Parent, Limits);
-  ::setpgid(Pid, Pid); // in both processes: whichever comes first
+  int Failed = errno;
+  ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+  if (Pid < 0) {
+    Error = std::string("cannot start a process: ") + std::strerror(Failed);
+    return std::nullopt;
+  }
   closeFd(E.Status[1]);
   int Code = 0;
   ssize_t Got;

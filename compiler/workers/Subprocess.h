@@ -29,6 +29,9 @@ struct ProcessLimits {
   double Seconds = 0;
   /// Bytes of address space; 0: none.
   uint64_t MemoryBytes = 0;
+  /// Whether the child is a compiler: its malloc takes memory in large pieces,
+  /// where there is plenty, unless GLIBC_TUNABLES says what it should do.
+  bool IsCompiler = false;
 };
 
 /// A running child with our ends of its standard streams. `In` is a socket (a

@@ -82,7 +82,8 @@ struct WorkerPoolOptions {
   /// Processes; 0: one per core this process may use.
   int Workers = 0;
   /// Per job; the address space of a worker counts its shared libraries.
-  ProcessLimits Limits = {.Seconds = 300, .MemoryBytes = uint64_t(16) << 30};
+  ProcessLimits Limits = {
+      .Seconds = 300, .MemoryBytes = uint64_t(16) << 30, .IsCompiler = true};
   /// Where jobs that broke their worker are saved; empty: nowhere.
   std::string ReproducerFolder;
   /// Called after each job with how many are done of how many.

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <filesystem>
@@ -40,6 +41,25 @@ TEST(Subprocess, RunsToTheEnd) {
   EXPECT_EQ(R.Out.size(), 300000u);
   EXPECT_EQ(R.Err, "oops\n");
   EXPECT_EQ(R.describe(), "exit code 3");
+}
+
+// Only compilers with plenty of address space get a generous malloc.
+TEST(Subprocess, EnvironmentOfCompilers) {
+  ::unsetenv("GLIBC_TUNABLES");
+  auto Tunables = [](const ProcessLimits &Limits) {
+    return runProcess({"/bin/sh", "-c", "echo $GLIBC_TUNABLES"}, {}, Limits)
+        .Out;
+  };
+  EXPECT_EQ(Tunables({}), "\n");
+  EXPECT_EQ(Tunables({.MemoryBytes = uint64_t(1) << 30, .IsCompiler = true}),
+            "\n");
+  rlimit Own{};
+  if (::getrlimit(RLIMIT_AS, &Own) == 0 && Own.rlim_cur == RLIM_INFINITY)
+    EXPECT_NE(Tunables({.IsCompiler = true}).find("hugetlb"),
+              std::string::npos);
+  ::setenv("GLIBC_TUNABLES", "glibc.malloc.perturb=1", 1);
+  EXPECT_EQ(Tunables({.IsCompiler = true}), "glibc.malloc.perturb=1\n");
+  ::unsetenv("GLIBC_TUNABLES");
 }
 
 TEST(Subprocess, MissingProgram) {
