@@ -140,11 +140,13 @@ std::optional<Child> spawn(const std::vector<std::string> &Argv,
   sigfillset(&All);
   ::pthread_sigmask(SIG_SETMASK, &All, &Before);
   // fork would copy a worker's page tables for each run of ptxas.
-  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
+  // posix_spawn sets neither limits nor a signal for the parent's death.
+  // NOLINTBEGIN(clang-analyzer-*,bugprone-unsafe-functions)
   pid_t Pid = ::vfork();
   if (Pid == 0)
     becomeProgram(Args.data(), Env.data(), E.In[1], E.Out[1], E.Err[1],
                   E.Status[1], Parent, Limits);
+  // NOLINTEND(clang-analyzer-*,bugprone-unsafe-functions)
   int Failed = errno;
   ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
   if (Pid < 0) {
