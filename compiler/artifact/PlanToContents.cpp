@@ -37,6 +37,11 @@ llvm::Error addSymbols(ModuleOp Module, plan::ProgramOp Program,
   std::set<std::string, std::less<>> OfData = plan::symbolsOfData(Program);
   shape::Facts Facts = graph::symbolFacts(Module);
   for (const auto &[Name, Known] : Facts.symbols()) {
+    // The front ends' name for counters, which no dim has: a loop without uses
+    // is gone, and runs need not know what counted it.
+    if (llvm::StringRef(Name).starts_with("kpc_iteration") &&
+        !Counters.count(Name))
+      continue;
     artifact::SymbolSource Source =
         Counters.count(Name) ? artifact::SymbolSource::LoopCounter
         : OfData.count(Name) ? artifact::SymbolSource::Data

@@ -105,10 +105,33 @@ bool areDeformable(Emitter &N, const Deformed &D) {
   if (N.rank(D.X) == 4 && N.rank(D.W) == 4 && N.rank(D.Offset) == 4 &&
       (!D.Mask || N.rank(D.Mask) == 4) && D.Groups >= 1 && D.OffsetGroups >= 1)
     return true;
+  if (D.Groups < 1 || D.OffsetGroups < 1) {
+    bool First = D.Groups < 1;
+    N.fail(Code::ImportAttributeValue,
+           std::string(First ? "the number of groups"
+                             : "the number of offset groups") +
+               " is " + std::to_string(First ? D.Groups : D.OffsetGroups) +
+               ", expected 1 or more");
+    return false;
+  }
   N.fail(Code::ImportUnsupported,
          "kpc deforms windows of two dimensions: input, weights, offset and "
          "mask should have rank 4");
   return false;
+}
+
+/// Sizes that may be the same count as the same.
+static bool fits(Emitter &N, llvm::StringRef What, Value V,
+                 const Dims &Wanted) {
+  Dims Sizes(N.dims(V));
+  bool Same = Sizes.size() == Wanted.size();
+  for (size_t I = 0; Same && I < Sizes.size(); ++I)
+    Same = (Sizes[I] - Wanted[I]).asConstant().value_or(0) == 0;
+  if (!Same)
+    N.fail(Code::ImportShape,
+           (What + " is " + dimsText(Sizes) + ", expected " + dimsText(Wanted))
+               .str());
+  return Same;
 }
 
 Value deformedConv(Emitter &N, const Deformed &D) {
@@ -123,6 +146,20 @@ Value deformedConv(Emitter &N, const Deformed &D) {
                   "channels, weights and offsets do not fit the groups: " +
                       dimsText(N.dims(D.X)) + ", " + dimsText(N.dims(D.W)) +
                       ", " + dimsText(N.dims(D.Offset)));
+  // [N, values, oh, ow] of windows that fit into the padded image.
+  auto PerPlace = [&](int64_t Each) {
+    Dims Sizes = {N.dims(D.X)[0], Taps * D.OffsetGroups * Each};
+    for (size_t I = 0; I < 2; ++I)
+      Sizes.push_back((N.dims(D.X)[2 + I] + D.Low[I] + D.High[I] -
+                       D.Dilation[I] * (D.Kernel[I] - 1) - 1)
+                          .floorDiv(D.Stride[I]) +
+                      1);
+    return Sizes;
+  };
+  if (!fits(N, "offset", D.Offset, PerPlace(2)) ||
+      (D.Mask && !fits(N, "mask", D.Mask, PerPlace(1))) ||
+      (D.Bias && !fits(N, "bias", D.Bias, {Maps})))
+    return {};
   Value Y = N.cast(deformedImage(N, D), N.element(D.X));
   if (!Y)
     return {};

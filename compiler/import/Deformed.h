@@ -19,7 +19,8 @@ struct Deformed {
   Value Offset;     ///< [N, OffsetGroups * kh * kw * 2, rows, columns]
   Value Bias, Mask; ///< null: none
   int64_t Groups = 1, OffsetGroups = 1;
-  int64_t Kernel[2], Stride[2], Dilation[2], Low[2]; ///< rows, columns
+  int64_t Kernel[2], Stride[2], Dilation[2], Low[2],
+      High[2]; ///< rows, columns
 };
 
 /// Whether the ranks are those of two dimensions; reports if not.

@@ -19,6 +19,8 @@ using namespace kpc::graph;
 namespace kpc::frontend {
 
 /// Rotations converge quadratically: f64 needs about ten sweeps at 128 columns.
+/// Columns whose lengths differ by many powers of ten need more, so that
+/// singular values are those of a triangle's rows, which are in order.
 static constexpr int64_t Sweeps = 10;
 
 static int64_t known(const Expr &E) { return *E.asConstant(); }
@@ -39,32 +41,47 @@ static Value where(Emitter &N, Value Flags, Value X) {
   return N.select(Flags, X, N.like(0, X));
 }
 
-static Value unitMatrices(Emitter &N, const Expr &Count, int64_t Size, Type T) {
+/// The greatest |x| along the axes, which stay; 1 where all are 0. Squares of
+/// what is divided by it neither overflow nor vanish together.
+static Value greatest(Emitter &N, Value X, ArrayRef<int64_t> Axes) {
+  Value Most = N.reduce(ReduceKind::max, N.unary<AbsOp>(X), Axes,
+                        /*KeepDims=*/true);
+  return N.select(N.compare(Predicate::gt, Most, N.like(0, Most)), Most,
+                  N.like(1, Most));
+}
+
+/// Ones on the diagonal, [Count, Rows, Columns].
+static Value unitMatrices(Emitter &N, const Expr &Count, int64_t Rows,
+                          int64_t Columns, Type T) {
   Value Unit = N.cast(
-      N.compare(Predicate::eq, placesOf(N, Size, 1), placesOf(N, Size, 2)), T);
-  return N.broadcast(Unit, {Count, Expr(Size), Expr(Size)});
+      N.compare(Predicate::eq, placesOf(N, Rows, 1), placesOf(N, Columns, 2)),
+      T);
+  return N.broadcast(Unit, {Count, Expr(Rows), Expr(Columns)});
 }
 
 //===----------------------------------------------------------------------===//
 // QR
 //===----------------------------------------------------------------------===//
 
-std::optional<std::pair<Value, Value>> orthogonalTriangular(Emitter &N, Value A,
-                                                            LoopBuilder Loop) {
+std::optional<std::pair<Value, Value>>
+orthogonalTriangular(Emitter &N, Value A, int64_t Columns, LoopBuilder Loop) {
   if (!A)
     return std::nullopt;
   Dims Sizes(N.dims(A));
   int64_t Rows = known(Sizes[1]), Steps = std::min(Rows, known(Sizes[2]));
-  Value Row = placesOf(N, Rows, 1);
+  Value Row = placesOf(N, Rows, 1), Vector = placesOf(N, Steps, 2);
   auto Iteration =
       [&](const Expr &Step,
           ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
-    Value R = Carried[0], Q = Carried[1];
+    Value R = Carried[0];
     Value At = N.sizeScalar(Step, N.i64());
     Value Here = N.compare(Predicate::eq, Row, At);
     Value Below = N.compare(Predicate::gt, Row, At);
     Value Column = N.sliceAxis(R, 2, Step, 1);
-    Value Rest = where(N, Below, Column);
+    // A reflection is the same for any multiple of its column.
+    Value Rest = where(N, N.compare(Predicate::ge, Row, At), Column);
+    Column = N.div(Column, greatest(N, Rest, {1}));
+    Rest = where(N, Below, Column);
     Value Head = sumAlong(N, where(N, Here, Column), 1);
     Value Tail = sumAlong(N, N.mul(Rest, Rest), 1);
     Value Length = N.sqrt(N.add(N.mul(Head, Head), Tail));
@@ -76,22 +93,39 @@ std::optional<std::pair<Value, Value>> orthogonalTriangular(Emitter &N, Value A,
     Value Square = N.add(N.mul(First, First), Tail);
     // What is a unit vector already stays, its sign as well.
     Value Done = N.compare(Predicate::eq, Tail, Zero);
-    Value Factor = N.select(Done, Zero, N.div(N.like(2, Square), Square));
-    Value Scaled = N.mul(V, Factor);
-    Value NextR = N.sub(R, N.mul(Scaled, sumAlong(N, N.mul(V, R), 1)));
-    Value Across = N.transpose(V, {0, 2, 1});
-    Value NextQ = N.sub(Q, N.mul(sumAlong(N, N.mul(Q, Across), 2),
-                                 N.transpose(Scaled, {0, 2, 1})));
-    if (!NextR || !NextQ)
+    Value Factor =
+        N.select(Done, Zero,
+                 N.sqrt(N.div(N.like(2, Square),
+                              N.select(Done, N.like(1, Square), Square))));
+    V = N.mul(V, Factor);
+    Value NextR = N.sub(R, N.mul(V, sumAlong(N, N.mul(V, R), 1)));
+    Value All = N.select(N.compare(Predicate::eq, Vector, At), V, Carried[1]);
+    if (!NextR || !All)
       return std::nullopt;
-    return SmallVector<Value>{NextR, NextQ};
+    return SmallVector<Value>{NextR, All};
   };
-  Value Unit = unitMatrices(N, Sizes[0], Rows, N.element(A));
-  auto Results = Loop(Expr(Steps), {A, Unit}, {}, Iteration);
+  Value None = N.full(0, {Sizes[0], Expr(Rows), Expr(Steps)}, N.element(A));
+  auto Results = Loop(Expr(Steps), {A, None}, {}, Iteration);
   if (!Results)
     return std::nullopt;
+  // From the last reflection to the first: as many columns as are wanted do.
+  auto Backwards =
+      [&](const Expr &Step,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+    Value V = N.gather((*Results)[1],
+                       N.reshape(N.sub(N.scalarInt(Steps - 1, N.i64()),
+                                       N.sizeScalar(Step, N.i64())),
+                                 {Expr(1)}),
+                       2);
+    Value Q = N.sub(Carried[0], N.mul(V, sumAlong(N, N.mul(V, Carried[0]), 1)));
+    return Q ? std::optional(SmallVector<Value>{Q}) : std::nullopt;
+  };
+  Value Unit = unitMatrices(N, Sizes[0], Rows, Columns, N.element(A));
+  auto Product = Loop(Expr(Steps), {Unit}, {}, Backwards);
+  if (!Product)
+    return std::nullopt;
   Value Upper = N.compare(Predicate::le, Row, placesOf(N, known(Sizes[2]), 2));
-  return std::pair((*Results)[1], where(N, Upper, (*Results)[0]));
+  return std::pair(Product->front(), where(N, Upper, (*Results)[0]));
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,6 +206,8 @@ std::optional<std::pair<Value, Value>> eigenSymmetric(Emitter &N, Value A,
     return std::nullopt;
   Dims Sizes(N.dims(A));
   int64_t Size = known(Sizes[1]);
+  Value Most = greatest(N, A, {1, 2});
+  A = N.div(A, Most);
   Value Row = placesOf(N, Size, 1), Column = placesOf(N, Size, 2);
   Value IsDiagonal = N.compare(Predicate::eq, Row, Column);
   auto Diagonal = [&](Value X) {
@@ -194,7 +230,8 @@ std::optional<std::pair<Value, Value>> eigenSymmetric(Emitter &N, Value A,
       return std::nullopt;
     return SmallVector<Value>{X, Vectors};
   };
-  SmallVector<Value> Last = {A, unitMatrices(N, Sizes[0], Size, N.element(A))};
+  SmallVector<Value> Last = {
+      A, unitMatrices(N, Sizes[0], Size, Size, N.element(A))};
   if (Size > 1) {
     auto Results =
         Loop(Expr(Sweeps * (Size + Size % 2 - 1)), Last, {}, Iteration);
@@ -204,7 +241,8 @@ std::optional<std::pair<Value, Value>> eigenSymmetric(Emitter &N, Value A,
   }
   Emitter::Order O =
       N.sort(Diagonal(Last[0]), 1, /*Descending=*/false, Expr(Size));
-  return std::pair(O.Elements, ordered(N, Last[1], O.Indices));
+  return std::pair(N.mul(O.Elements, N.reshape(Most, {Sizes[0], Expr(1)})),
+                   ordered(N, Last[1], O.Indices));
 }
 
 std::optional<Singular> singularValues(Emitter &N, Value A, LoopBuilder Loop) {
@@ -212,6 +250,12 @@ std::optional<Singular> singularValues(Emitter &N, Value A, LoopBuilder Loop) {
     return std::nullopt;
   Dims Sizes(N.dims(A));
   int64_t Size = known(Sizes[2]);
+  Value Most = greatest(N, A, {1, 2});
+  auto Factors = orthogonalTriangular(N, N.div(A, Most), Size, Loop);
+  if (!Factors)
+    return std::nullopt;
+  // R^T = U S V^T is what is turned, so that A = (Q V) S U^T.
+  A = N.transpose(N.sliceAxis(Factors->second, 1, 0, Expr(Size)), {0, 2, 1});
   auto Products = [&](Value X, Value Y) {
     return N.reduce(ReduceKind::sum, N.mul(X, Y), {1});
   };
@@ -229,7 +273,8 @@ std::optional<Singular> singularValues(Emitter &N, Value A, LoopBuilder Loop) {
       return std::nullopt;
     return SmallVector<Value>{X, Vectors};
   };
-  SmallVector<Value> Last = {A, unitMatrices(N, Sizes[0], Size, N.element(A))};
+  SmallVector<Value> Last = {
+      A, unitMatrices(N, Sizes[0], Size, Size, N.element(A))};
   if (Size > 1) {
     auto Results =
         Loop(Expr(Sweeps * (Size + Size % 2 - 1)), Last, {}, Iteration);
@@ -247,7 +292,8 @@ std::optional<Singular> singularValues(Emitter &N, Value A, LoopBuilder Loop) {
   Value Zero = N.like(0, Length);
   Value None = N.compare(Predicate::eq, Length, Zero);
   U = N.select(None, Zero, N.div(U, N.select(None, N.like(1, U), Length)));
-  return Singular{U, O.Elements, V};
+  return Singular{N.matmul(Factors->first, V),
+                  N.mul(O.Elements, N.reshape(Most, {Sizes[0], Expr(1)})), U};
 }
 
 } // namespace kpc::frontend

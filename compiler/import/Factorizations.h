@@ -15,10 +15,11 @@ namespace kpc::frontend {
 /// The most columns that rotations take: sweeps times columns are iterations.
 inline constexpr int64_t LargestRotated = 128;
 
-/// Q [R, m, m] and R [R, m, n] of matrices [R, m, n] of known sizes, by
-/// Householder's reflections with LAPACK's signs. None after a report.
-std::optional<std::pair<Value, Value>> orthogonalTriangular(Emitter &N, Value A,
-                                                            LoopBuilder Loop);
+/// The first columns of Q, [R, m, Columns], and R [R, m, n] of matrices [R, m,
+/// n] of known sizes, by Householder's reflections with LAPACK's signs. None
+/// after a report.
+std::optional<std::pair<Value, Value>>
+orthogonalTriangular(Emitter &N, Value A, int64_t Columns, LoopBuilder Loop);
 
 /// Ascending eigenvalues [R, n] of symmetric matrices [R, n, n] and the
 /// vectors, columns of [R, n, n], by Jacobi's rotations.

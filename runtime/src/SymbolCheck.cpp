@@ -31,6 +31,16 @@ static Status checkRequirements(const Model &M,
                            B = evaluate(Right, Symbols);
     if (A && B && (R->equal() ? *A == *B : *A <= *B))
       continue;
+    // A flag of a check of the model's numbers says nothing by its name.
+    if (std::optional<uint32_t> Of = asSymbol(Left); Of && R->reason()) {
+      const format::Symbol &S = *M.table().symbols()->Get(*Of);
+      if (R->equal() && B == 0 && S.min() == 0 && S.max() == 1) {
+        Error E = failure(ErrorCode::OutOfRange, "%s",
+                          format::printable(R->reason()).c_str());
+        E.Hint = "give inputs of which this does not hold";
+        return E;
+      }
+    }
     constexpr size_t LongestText = 80;
     auto Is = [&](const format::Expr &E, std::optional<int64_t> Value) {
       std::string Text = exprText(M.table(), E);

@@ -208,7 +208,9 @@ def scaled_plane():
              node("Resize", ["x", "", "scales"], ["y"], mode="linear")]
     return model(nodes, [value("x", ["n", 2, 5, 4]), value("s", [2, 2])], [value("y", ["n", 2, "p", "q"])],
                  [constant("rows", ints(0)), constant("ones", np.float32([1, 1]))]), [
-                     {"x": sparse(n, 2, 5, 4, share=1), "s": np.float32([s, [0, 0]])} for n, s in ((1, (2, 1.5)), (3, (0.4, 3)))]
+                     {"x": sparse(n, 2, 5, 4, share=1), "s": np.float32([s, [-9, -9]])} for n, s in ((1, (2, 1.5)), (3, (0.4, 3)))] + [
+                         {"x": sparse(1, 2, 5, 4, share=1), "s": np.float32([[s, 1], [-9, -9]]), None: "has scales[2] of 0, below or no number"}
+                         for s in (0, -1, np.nan)]
 
 
 def resized_inside(branch, by):

@@ -14,7 +14,8 @@ from program_writer import Program
 from written_operators import drawn, program
 
 CASES = {}
-EXACT = {"orders": (2e-6, 1e-9), "long_spectra": (1e-5, 1e-5), "factors": (1e-4, 1e-5), "double_factors": (1e-9, 1e-10)}
+EXACT = {"orders": (2e-6, 1e-9), "long_spectra": (1e-5, 1e-5), "factors": (1e-4, 1e-5), "double_factors": (1e-9, 1e-10),
+         "far_powers": (1e-4, 1e-5), "graded_values": (0, 1e-13), "steep_zeta": (1e-6, 1e-12)}
 
 
 def case(function):
@@ -203,3 +204,124 @@ def long_spectra():
         p.output(p.node("aten.fft_irfft.default", {"self": half, "n": length, "norm": "ortho"}, [("f4", (2, length))])[0])
         wanted.append(x)
     return p, [(inputs, wanted)]
+
+
+@case
+def norms_in_order():
+    """The first of two axes has the rows, wherever it is."""
+    x = drawn(1, 2, 3, 4)
+    wide = x.astype(np.float64)
+    return program({"x": x}, [
+        ("linalg_matrix_norm.default", {"self": "x", "ord": order, "dim": list(axes), "keepdim": keep},
+         np.linalg.norm(wide, order, axes, keepdims=keep).astype(np.float32))
+        for order in (1, -1, 2, math.inf, -math.inf) for axes, keep in (((2, 0), False), ((-1, -2), True), ((0, 1), False))])
+
+
+@case
+def far_powers():
+    """Numbers whose squares are no f32: the results are divided by the power again."""
+    a, right = drawn(1, 6, 4), drawn(2, 6, 2)
+    inputs, wanted = {}, []
+    p = Program()
+
+    def given(name, array):
+        inputs[name] = array.astype(np.float32)
+        return p.input(name, array.shape)
+
+    def output(value, shape, factor, expected):
+        p.output(p.node("aten.mul.Scalar", {"self": value, "other": factor}, [("f4", shape)])[0])
+        wanted.append(expected.astype(np.float32))
+
+    q, r = np.linalg.qr(a.astype(np.float64))
+    symmetrical = (a[:4] + a[:4].T).astype(np.float64)
+    for power in (1e22, 1e-25, 3e-36, 3e36):
+        big = given(f"a{power}", a * np.float32(power))
+        got = p.node("aten.linalg_qr.default", {"A": big}, [("f4", q.shape), ("f4", r.shape)])
+        output(got[0], q.shape, 1.0, q)
+        output(got[1], r.shape, 1 / power, r)
+        output(p.node("aten.linalg_svdvals.default", {"A": big}, [("f4", (4,))])[0], (4,), 1 / power, np.linalg.svd(a.astype(np.float64), compute_uv=False))
+        square = given(f"s{power}", symmetrical * power)
+        output(p.node("aten.linalg_eigvalsh.default", {"self": square}, [("f4", (4,))])[0], (4,), 1 / power, np.linalg.eigvalsh(symmetrical))
+    scales = np.array([1e20, 1, 1e-20, 1])
+    shapes = [("f4", (4, 2)), ("f4", (2,)), ("i8", ()), ("f4", (0,))]
+    solution = p.node("aten.linalg_lstsq.default", {"self": given("columns", a * scales), "b": given("right", right)}, shapes)[0]
+    factors = p.weight("scales", scales[:, None].astype(np.float32))
+    p.output(p.node("aten.mul.Tensor", {"self": solution, "other": factors}, [("f4", (4, 2))])[0])
+    wanted.append(np.linalg.lstsq(a.astype(np.float64), right.astype(np.float64), rcond=None)[0].astype(np.float32))
+    zero = given("zero", np.zeros((5, 3)))
+    p.output(p.node("aten.linalg_svdvals.default", {"A": zero}, [("f4", (3,))])[0])
+    wanted.append(np.zeros(3, np.float32))
+    return p, [(inputs, wanted)]
+
+
+@case
+def graded_values():
+    """Singular values of 15 powers of ten in f64: errors beside the greatest, and the matrix again."""
+    p = Program()
+    u, v = np.linalg.qr(drawn(1, 70, 48).astype(np.float64))[0], np.linalg.qr(drawn(2, 48, 48).astype(np.float64))[0]
+    x = u * np.logspace(0, -15, 48) @ v.T
+    a = p.input("a", x.shape, "f8")
+    left, s, right = p.node("aten.linalg_svd.default", {"A": a, "full_matrices": False}, [("f8", (70, 48)), ("f8", (48,)), ("f8", (48, 48))])
+    p.output(s)
+    scaled = p.node("aten.mul.Tensor", {"self": left, "other": s}, [("f8", (70, 48))])[0]
+    p.output(p.node("aten.matmul.default", {"self": scaled, "other": right}, [("f8", (70, 48))])[0])
+    turned = p.node("aten.t.default", {"self": left}, [("f8", (48, 70))])[0]
+    p.output(p.node("aten.matmul.default", {"self": turned, "other": left}, [("f8", (48, 48))])[0])
+    return p, [({"a": x}, [np.linalg.svd(x, compute_uv=False), x, np.eye(48)])]
+
+
+@case
+def values_alone():
+    """svd without vectors gives zeros of the whole sizes."""
+    x = drawn(1, 2, 5, 3)
+    values = np.linalg.svd(x.astype(np.float64), compute_uv=False).astype(np.float32)
+    return program({"x": x}, [("svd.default", {"self": "x", "compute_uv": False},
+                               [np.zeros((2, 5, 5), np.float32), values, np.zeros((2, 3, 3), np.float32)])])
+
+
+@case
+def steep_zeta():
+    s, q = np.array([1e15, 1e14, 2000, 900, 1e9]), np.array([1, 2, 1.5, 1, 1 + 1e-9])
+    return program({"s": s, "q": q}, [("special_zeta.default", {"self": "s", "other": "q"}, np.array([1, 0, 0, 1, math.exp(-1)]))])
+
+
+def refused(name, target, arguments, inputs, shape, message):
+    def build():
+        p = Program()
+        refs = {key: p.input(key, array.shape, "i8" if array.dtype == np.int64 else "f4") for key, array in inputs.items()}
+        p.output(p.node(target, {key: refs[value] if isinstance(value, str) else value for key, value in arguments.items()}, [("f4", shape)])[0])
+        return p, message
+    CASES[f"refused_{name}"] = build
+
+
+def refused_windows():
+    inputs = {"x": drawn(1, 1, 2, 5, 6), "w": drawn(2, 3, 2, 2, 2), "o": drawn(3, 1, 8, 4, 5), "m": drawn(4, 1, 4, 4, 5), "b": drawn(5, 3)}
+    common = {"input": "x", "weight": "w", "offset": "o", "mask": "m", "bias": "b", "stride_h": 1, "stride_w": 1, "pad_h": 0, "pad_w": 0,
+              "dilation_h": 1, "dilation_w": 1, "groups": 1, "offset_groups": 1, "use_mask": True}
+    for name, changed, others, message in (
+            ("stride", {"stride_h": 0}, {}, "stride_h is 0, expected 1 or more"),
+            ("dilation", {"dilation_w": -1}, {}, "dilation_w is -1, expected 1 or more"),
+            ("pad", {"pad_w": -1}, {}, "pad_w is -1, expected 0 or more"),
+            ("groups", {"groups": 0}, {}, "number of groups is 0, expected 1 or more"),
+            ("places", {}, {"o": drawn(3, 1, 8, 3, 5)}, "offset is [1, 8, 3, 5], expected [1, 8, 4, 5]"),
+            ("mask", {}, {"m": drawn(4, 1, 3, 4, 5)}, "mask is [1, 3, 4, 5], expected [1, 4, 4, 5]"),
+            ("bias", {}, {"b": drawn(5, 2)}, "bias is [2], expected [3]")):
+        refused(f"window_{name}", "torchvision.deform_conv2d.default", common | changed, inputs | others, (1, 3, 4, 5), message)
+    refused("no_rows", "torchvision.roi_align.default",
+            {"input": "x", "rois": "r", "spatial_scale": 1.0, "pooled_height": 0, "pooled_width": 2, "sampling_ratio": 1, "aligned": False},
+            {"x": drawn(1, 1, 2, 5, 6), "r": drawn(2, 1, 5)}, (1, 2, 0, 2), "pooled_height is 0, expected 1 or more")
+
+
+def refused_times():
+    inputs = {"x": drawn(1, 6, 2, 4), "t": np.array([[1, 2], [3, 3]])}
+    common = {"log_probs": "x", "targets": "t", "input_lengths": [6, 6], "target_lengths": [2, 2], "blank": 0, "reduction": 1, "zero_infinity": False}
+    for name, changed, message in (
+            ("blank", {"blank": 4}, "blank is 4, expected a class of 0 to below 4"), ("reduction", {"reduction": 3}, "reduction is 3, expected 0, 1 or 2"),
+            ("count", {"input_lengths": [6]}, "input_lengths has 1 numbers, expected 2"),
+            ("time", {"input_lengths": [6, 7]}, "input_lengths has 7, expected 0 to 6"),
+            ("label", {"target_lengths": [2, 3]}, "target_lengths has 3, expected 0 to 2")):
+        refused(f"times_{name}", "aten.ctc_loss.IntList", common | changed, inputs, (), message)
+
+
+refused_windows()
+refused_times()

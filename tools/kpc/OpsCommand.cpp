@@ -109,6 +109,20 @@ unknownOperator(const std::string &Name,
                                 : fmt::format("did you mean '{}'?", Near));
 }
 
+/// Whether an operator of PyTorch has this name, as listAten takes them.
+static bool isAten(const torch::OperatorInfo &Op, const std::string &Wanted) {
+  llvm::StringRef Name(Op.Name), Plain = Name.split('.').second;
+  return sameName(Name, Wanted) || sameName(Plain, Wanted) ||
+         sameName(Plain.split('.').first, Wanted);
+}
+
+static bool isOfAten(const std::string &Wanted) {
+  for (const torch::OperatorInfo &Op : torch::supportedOperators())
+    if (isAten(Op, Wanted))
+      return true;
+  return false;
+}
+
 /// Operators of PyTorch; one by its name with or without "aten." and overload.
 static int listAten(const OpsArguments &Arguments) {
   std::vector<torch::OperatorInfo> Ops = torch::supportedOperators();
@@ -117,10 +131,7 @@ static int listAten(const OpsArguments &Arguments) {
     for (const torch::OperatorInfo &Op : Ops)
       Known.push_back(Op.Name);
     std::erase_if(Ops, [&](const torch::OperatorInfo &Op) {
-      llvm::StringRef Name(Op.Name), Plain = Name.split('.').second;
-      return !sameName(Name, Arguments.Only) &&
-             !sameName(Plain, Arguments.Only) &&
-             !sameName(Plain.split('.').first, Arguments.Only);
+      return !isAten(Op, Arguments.Only);
     });
     if (Ops.empty())
       unknownOperator(Arguments.Only, Known);
@@ -195,6 +206,12 @@ static int opsCommand(const OpsArguments &Arguments) {
       return !sameName(nameOf(Op), Arguments.Only) &&
              !sameName(Op.Name, Arguments.Only);
     });
+    if (Ops.empty() && isOfAten(Arguments.Only))
+      throw UsageError(Code::UsageValue,
+                       fmt::format("no operator '{}' of ONNX imports",
+                                   printable(Arguments.Only)),
+                       "PyTorch programs have one: kpc ops --domain aten " +
+                           printable(Arguments.Only));
     if (Ops.empty())
       unknownOperator(Arguments.Only, Known);
   }

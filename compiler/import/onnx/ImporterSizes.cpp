@@ -62,7 +62,6 @@ static bool keepsSizes(std::string_view Op) {
   return llvm::is_contained(Names, Op);
 }
 
-/// What the model declares of a value, or of one that has its sizes.
 /// What a graph says of a value's sizes.
 static const ValueInfo *declaredIn(const Graph &G, std::string_view Name) {
   for (const ValueInfo &V : G.Outputs)

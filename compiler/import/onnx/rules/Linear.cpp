@@ -140,6 +140,10 @@ static Value transformAlong(NodeImport &N, Value X, int64_t Axis, bool Inverse,
     if (!Length || Length->size() != 1 || !Have)
       return N.unsupported("a dft_length on a size known only at run time");
     Signal = Length->front();
+    if (Signal < 1)
+      return N.fail(Code::ImportAttributeValue, "dft_length is " +
+                                                    std::to_string(Signal) +
+                                                    ", expected 1 or more");
     int64_t Bins = Inverse && OneSided ? Signal / 2 + 1 : Signal;
     Ints None(static_cast<size_t>(Last) + 1, 0), High = None;
     High[static_cast<size_t>(Last) - 1] = Bins - *Have;

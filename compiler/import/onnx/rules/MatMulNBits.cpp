@@ -238,7 +238,7 @@ static void importGatherBlockQuantized(NodeImport &N) {
 ArrayRef<Rule> matMulNBitsRules() {
   static const Rule Rows[] = {
       {"com.microsoft", "MatMulNBits", 1, 1, importMatMulNBits,
-       "2, 4 and 8 bits; with g_idx the weights are f32 in each run"},
+       "2, 4 and 8 bits"},
       {"com.microsoft", "GatherBlockQuantized", 1, 1,
        importGatherBlockQuantized, "rows of a table, blocks of its last axis"},
   };

@@ -160,6 +160,7 @@ static void importDeformConv(NodeImport &N) {
     D.Stride[I] = S->Stride[I];
     D.Dilation[I] = S->Dilation[I];
     D.Low[I] = S->Low[I];
+    D.High[I] = S->High[I];
   }
   N.result(0, frontend::deformedConv(N, D));
 }

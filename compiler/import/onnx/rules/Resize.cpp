@@ -173,7 +173,7 @@ static bool checkDeclared(NodeImport &N, Value Length, const Expr &Declared,
   if (I.isInBody()) {
     I.forbid(N,
              N.compare(Predicate::ne, Length, N.sizeScalar(Declared, N.i64())),
-             What);
+             What + " " + Declared.str() + ", got another size");
     return !N.bad();
   }
   std::optional<Expr> Size =
@@ -242,6 +242,14 @@ runTimeScales(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
       continue;
     }
     A.ScaleInput = N.cast(element(N, Scales, I), N.f32());
+    // Not "at most 0", so that NaN is forbidden as well.
+    N.importer().forbid(N,
+                        N.notOf(N.compare(Predicate::gt, A.ScaleInput,
+                                          N.like(0, A.ScaleInput))),
+                        "has scales[" + std::to_string(I) +
+                            "] of 0, below or no number, expected more than 0");
+    if (N.bad())
+      return std::nullopt;
     Value Length = scaledLength(N, A);
     if (!Length)
       return std::nullopt;

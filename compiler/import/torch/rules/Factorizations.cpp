@@ -67,10 +67,6 @@ static Value turned(NodeImport &N, Value X) {
   return N.transpose(X, {0, 2, 1});
 }
 
-static Value firstColumns(NodeImport &N, Value X, int64_t Count) {
-  return N.sliceAxis(X, 2, 0, Expr(Count));
-}
-
 /// What builds loops of a node.
 static auto loopsOf(NodeImport &N) {
   return [&N](const Expr &Count, ArrayRef<Value> Inits, ArrayRef<bool> Reversed,
@@ -79,8 +75,9 @@ static auto loopsOf(NodeImport &N) {
   };
 }
 
-static std::optional<std::pair<Value, Value>> factored(NodeImport &N, Value X) {
-  return frontend::orthogonalTriangular(N, X, loopsOf(N));
+static std::optional<std::pair<Value, Value>> factored(NodeImport &N, Value X,
+                                                       int64_t Columns) {
+  return frontend::orthogonalTriangular(N, X, Columns, loopsOf(N));
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,14 +96,13 @@ static void qr(NodeImport &N) {
                         "mode is '" + printable(Mode) +
                             "', expected reduced, complete or r");
   std::optional<Matrices> M = matricesOf(N, X, frontend::LargestElimination);
-  auto Both = M ? factored(N, M->X) : std::nullopt;
+  auto Both = M ? factored(N, M->X, Mode == "complete" ? M->Rows : M->least())
+                : std::nullopt;
   if (!Both)
     return N.give();
   auto [Q, R] = *Both;
-  if (Mode != "complete") {
-    Q = firstColumns(N, Q, M->least());
+  if (Mode != "complete")
     R = N.sliceAxis(R, 1, 0, Expr(M->least()));
-  }
   N.result(0, Mode == "r" ? N.full(0, {Expr(0)}, M->Stored) : given(N, *M, Q));
   N.result(1, given(N, *M, R));
 }
@@ -123,8 +119,10 @@ template <bool Vectors> static void eigen(NodeImport &N) {
   if (!M)
     return N.give();
   if (M->Rows != M->Columns)
-    return (void)N.fail(Code::ImportShape,
-                        "eigenvalues of matrices that are not square");
+    return (void)N.fail(Code::ImportShape, "expected square matrices, got " +
+                                               std::to_string(M->Rows) +
+                                               " by " +
+                                               std::to_string(M->Columns));
   Value Row = N.iota({Expr(1), Expr(M->Rows), Expr(1)}, 1, N.i64());
   Value Column = N.iota({Expr(1), Expr(1), Expr(M->Rows)}, 2, N.i64());
   Value Counts = N.compare(Upper ? Predicate::le : Predicate::ge, Row, Column);
@@ -167,7 +165,7 @@ static void singularValues(NodeImport &N) {
 static Value completed(NodeImport &N, Value Some, int64_t Rows, int64_t Have) {
   if (Rows == Have)
     return Some;
-  auto Both = factored(N, Some);
+  auto Both = factored(N, Some, Rows);
   return Both ? N.concat({Some, N.sliceAxis(Both->first, 2, Expr(Have),
                                             Expr(Rows - Have))},
                          2)
@@ -184,8 +182,14 @@ template <bool Transposed> static void svd(NodeImport &N) {
   if (!S)
     return N.give();
   if (!N.flag("compute_uv", true)) {
-    for (size_t I : {0, 2})
-      N.result(I, N.full(0, {Expr(0)}, M->Stored));
+    // Zeros of the whole sizes, but none where the operator says so itself.
+    bool Empty = llvm::StringRef(N.node().Target).contains("_linalg_svd");
+    for (size_t I : {0, 2}) {
+      Expr Size(I == 0 ? M->Rows : M->Columns);
+      Dims Whole(M->Batch);
+      Whole.append({Size, Size});
+      N.result(I, N.full(0, Empty ? Dims{Expr(0)} : Whole, M->Stored));
+    }
     return N.result(1, given(N, *M, S->S));
   }
   if (Full) {
@@ -270,7 +274,8 @@ static void leastSquares(NodeImport &N) {
   B = N.reshape(N.cast(B, N.element(M->X)),
                 {N.dims(M->X)[0], Expr(M->Rows), Columns});
   bool Tall = M->Rows >= M->Columns;
-  auto Both = factored(N, Tall ? M->X : turned(N, M->X));
+  auto Both =
+      factored(N, Tall ? M->X : turned(N, M->X), Tall ? M->Rows : M->least());
   if (!Both || !B)
     return N.give();
   auto [Q, R] = *Both;
@@ -286,8 +291,7 @@ static void leastSquares(NodeImport &N) {
       Rest = N.reduce(ReduceKind::sum, N.mul(Over, Over), {1});
     }
   } else {
-    X = N.matmul(firstColumns(N, Q, Least),
-                 solvedTriangle(N, turned(N, R), B, Least));
+    X = N.matmul(Q, solvedTriangle(N, turned(N, R), B, Least));
   }
   X = given(N, *M, X);
   if (X && Vector)

@@ -324,8 +324,14 @@ static void multiMargin(NodeImport &N) {
     X = N.unsqueeze(X, {0});
     Target = N.reshape(Target, {Expr(1)});
   }
-  if (!X || !Target || N.rank(X) != 2 || N.rank(Target) != 1)
-    return (void)N.fail(Code::ImportRank, "expected scores [batch, classes]");
+  if (!X || !Target)
+    return N.give();
+  if (N.rank(X) != 2 || N.rank(Target) != 1)
+    return (void)N.fail(Code::ImportRank,
+                        "expected scores [batch, classes] and targets [batch], "
+                        "got " +
+                            dimsText(N.dims(X)) + " and " +
+                            dimsText(N.dims(Target)));
   double P = N.real("p", 1);
   Value Column = N.cast(N.unsqueeze(Target, {1}), N.i64());
   Value Own = N.gatherElements(X, Column, 1);
@@ -333,7 +339,8 @@ static void multiMargin(NodeImport &N) {
   if (P == 2)
     Over = N.mul(Over, Over);
   else if (P != 1)
-    return (void)N.fail(Code::ImportAttributeValue, "p is neither 1 nor 2");
+    return (void)N.fail(Code::ImportAttributeValue,
+                        "p is " + std::to_string(P) + ", expected 1 or 2");
   if (Weight)
     Over = N.mul(Over, N.unsqueeze(N.gather(N.cast(Weight, N.element(X)),
                                             N.cast(Target, N.i64()), 0),
@@ -358,8 +365,13 @@ static void multilabelMargin(NodeImport &N) {
     Target =
         N.reshape(Target, {Expr(1), graph::typeOf(Target).getNumElements()});
   }
-  if (!X || !Target || N.rank(X) != 2 || N.rank(Target) != 2)
-    return (void)N.fail(Code::ImportRank, "expected scores [batch, classes]");
+  if (!X || !Target)
+    return N.give();
+  if (N.rank(X) != 2 || N.rank(Target) != 2)
+    return (void)N.fail(Code::ImportRank,
+                        "expected scores and targets [batch, classes], got " +
+                            dimsText(N.dims(X)) + " and " +
+                            dimsText(N.dims(Target)));
   Type T = N.element(X);
   Target = N.cast(Target, N.i64());
   Value Zero = N.scalarInt(0, N.i64());
@@ -400,6 +412,29 @@ static Value lengths(NodeImport &N, std::string_view Name) {
     return N.intVector(N.integers(Name, {}), N.i64());
   Value V = N.cast(N.tensor(Name), N.i64());
   return V ? N.reshape(V, {graph::typeOf(V).getNumElements()}) : V;
+}
+
+/// Whether a list has a number for each of the batch, from 0 to `Most`. Of
+/// tensors only the run knows the numbers.
+static bool areCounts(NodeImport &N, const std::string &Name, const Expr &Batch,
+                      const Expr &Most) {
+  const Argument *A = N.argument(Name);
+  if (!A || A->Is == Argument::Kind::Tensor)
+    return true;
+  Ints List = N.integers(Name, {});
+  auto Count = static_cast<int64_t>(List.size());
+  if (Count != Batch.asConstant().value_or(Count)) {
+    N.fail(Code::ImportShape, Name + " has " + std::to_string(Count) +
+                                  " numbers, expected " + Batch.str());
+    return false;
+  }
+  for (int64_t I : List)
+    if (I < 0 || I > Most.asConstant().value_or(INT64_MAX)) {
+      N.fail(Code::ImportAttributeValue, Name + " has " + std::to_string(I) +
+                                             ", expected 0 to " + Most.str());
+      return false;
+    }
+  return true;
 }
 
 /// Targets as [batch, most]. A vector has them one behind the other, and is
@@ -445,16 +480,34 @@ static void temporalClassification(NodeImport &N) {
         Labels = lengths(N, "target_lengths");
   if (Alone)
     X = N.unsqueeze(X, {1});
-  if (!X || !Times || !Labels || N.rank(X) != 3 || !N.isFloat(X))
+  if (!X || !Times || !Labels || N.bad())
+    return N.give();
+  if (N.rank(X) != 3 || !N.isFloat(X))
     return (void)N.fail(Code::ImportRank,
-                        "expected logarithms [time, batch, classes]");
+                        "expected logarithms [time, batch, classes], got " +
+                            dimsText(N.dims(X)));
+  if (!areCounts(N, "input_lengths", N.dims(X)[1], N.dims(X)[0]) ||
+      !areCounts(N, "target_lengths", N.dims(X)[1], N.dims(Targets).back()))
+    return N.give();
+  int64_t BlankClass = N.integer("blank", 0), How = N.integer("reduction", 1);
+  if (BlankClass < 0 ||
+      BlankClass >= N.dims(X)[2].asConstant().value_or(INT64_MAX))
+    return (void)N.fail(Code::ImportAttributeValue,
+                        "blank is " + std::to_string(BlankClass) +
+                            ", expected a class of 0 to below " +
+                            N.dims(X)[2].str());
+  if (!llvm::StringRef(N.node().Target).contains("_ctc_loss") &&
+      (How < 0 || How > 2))
+    return (void)N.fail(Code::ImportAttributeValue, "reduction is " +
+                                                        std::to_string(How) +
+                                                        ", expected 0, 1 or 2");
   Type Stored = N.element(X);
   X = N.cast(X, N.wide(X));
   Targets = paddedTargets(N, Targets, Labels);
   if (!X || !Targets)
     return N.give();
   Expr Batch = N.dims(X)[1], Most = N.dims(Targets)[1], States = Most * 2 + 1;
-  Value Blank = N.scalarInt(N.integer("blank", 0), N.i64());
+  Value Blank = N.scalarInt(BlankClass, N.i64());
   Value Both = N.concat({N.broadcast(Blank, {Batch, Most, Expr(1)}),
                          N.unsqueeze(N.broadcast(Targets, {Batch, Most}), {2})},
                         2);
@@ -530,7 +583,6 @@ static void temporalClassification(NodeImport &N) {
       N.undefined(1);
     return N.result(0, N.cast(Loss, Stored));
   }
-  int64_t How = N.integer("reduction", 1);
   if (How == 1)
     Loss = N.mean(N.div(Loss, N.cast(N.max(Labels, N.scalarInt(1, N.i64())),
                                      N.element(X))),

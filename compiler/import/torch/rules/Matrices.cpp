@@ -320,7 +320,9 @@ static void matrixNorm(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
     bool OfColumns = std::abs(Order) == 1;
     Value Sums = N.reduce(ReduceKind::sum, N.unary<AbsOp>(X),
                           {Axes[OfColumns ? 0 : 1]}, /*KeepDims=*/true);
-    Y = N.reduce(Picks, Sums, Axes, Keep);
+    Ints Sorted(Axes);
+    llvm::sort(Sorted);
+    Y = N.reduce(Picks, Sums, Sorted, Keep);
   } else {
     return (void)N.unsupported("a norm of matrices of the order " +
                                std::to_string(Order) +
@@ -336,8 +338,17 @@ static void nuclearNorm(NodeImport &N) {
     return;
   Ints Axes = N.axes("dim", N.rank(X));
   if (Axes.size() != 2)
-    return (void)N.fail(Code::ImportRank, "a norm of other than two axes");
+    return (void)N.fail(Code::ImportRank, "expected a norm of two axes, got " +
+                                              std::to_string(Axes.size()));
   matrixNorm(N, X, Axes, /*IsNuclear=*/true, 0);
+}
+
+/// Two axes as the node gives them: rows first, wherever they are.
+static Ints ordered(NodeImport &N, ArrayRef<int64_t> Sorted) {
+  Ints Given = N.integers("dim", {});
+  for (int64_t &A : Given)
+    A = N.axis(A, N.rank(N.tensor("self")));
+  return Given.size() == 2 ? Given : Ints(Sorted);
 }
 
 /// Norms of vectors, and Frobenius' norm of matrices: the root of all squares.
@@ -354,7 +365,8 @@ template <bool Matrices> static void norm(NodeImport &N) {
     return N.give();
   std::string Name = Text ? N.text("ord", "fro") : "fro";
   if (Axes.size() == 2 && N.isFloat(X) && Order && (!Text || Name == "nuc"))
-    return matrixNorm(N, X, Axes, Text, Text ? 0 : N.real("ord", 2));
+    return matrixNorm(N, X, ordered(N, Axes), Text,
+                      Text ? 0 : N.real("ord", 2));
   if (Name != "fro" ||
       (Order && !Text && (Axes.size() != 1 || N.real("ord", 2) <= 0)))
     return (void)N.unsupported("norms but those of vectors of an order above "

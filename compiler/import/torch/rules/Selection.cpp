@@ -158,17 +158,28 @@ static void nms(NodeImport &N) {
         N.gather(Best, frontend::trueIndices(N, Taken, *Kept, N.i64()), 0));
 }
 
+/// A whole number that has a least value; that value after a report.
+static int64_t atLeast(NodeImport &N, const std::string &Name, int64_t Default,
+                       int64_t Least) {
+  int64_t V = N.integer(Name, Default);
+  if (V >= Least)
+    return V;
+  N.fail(Code::ImportAttributeValue, Name + " is " + std::to_string(V) +
+                                         ", expected " + std::to_string(Least) +
+                                         " or more");
+  return Least;
+}
+
 static void roiAlign(NodeImport &N) {
   frontend::Regions B;
   B.X = N.tensor("input");
   Value Rois = N.tensor("rois");
-  B.Out[0] = N.integer("pooled_height", 1);
-  B.Out[1] = N.integer("pooled_width", 1);
+  B.Out[0] = atLeast(N, "pooled_height", 1, 1);
+  B.Out[1] = atLeast(N, "pooled_width", 1, 1);
   int64_t Samples = N.integer("sampling_ratio", -1);
   if (!B.X || !Rois || N.bad())
     return;
-  if (N.rank(B.X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(5) ||
-      B.Out[0] < 1 || B.Out[1] < 1) {
+  if (N.rank(B.X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(5)) {
     N.fail(Code::ImportRank, "images are " + dimsText(N.dims(B.X)) +
                                  " and regions " + dimsText(N.dims(Rois)) +
                                  ", expected [n, c, h, w] and [r, 5]");
@@ -203,9 +214,9 @@ static void deformedConvolution(NodeImport &N) {
   D.OffsetGroups = N.integer("offset_groups", 1);
   for (size_t I = 0; I < 2; ++I) {
     std::string Side = I == 0 ? "_h" : "_w";
-    D.Stride[I] = N.integer("stride" + Side, 1);
-    D.Dilation[I] = N.integer("dilation" + Side, 1);
-    D.Low[I] = N.integer("pad" + Side, 0);
+    D.Stride[I] = atLeast(N, "stride" + Side, 1, 1);
+    D.Dilation[I] = atLeast(N, "dilation" + Side, 1, 1);
+    D.Low[I] = D.High[I] = atLeast(N, "pad" + Side, 0, 0);
   }
   if (N.bad() || !frontend::areDeformable(N, D))
     return N.give();
@@ -224,13 +235,12 @@ static void deformedConvolution(NodeImport &N) {
 /// places follow from the box, and a cell takes all between.
 static void roiPool(NodeImport &N) {
   Value X = N.tensor("input"), Rois = N.tensor("rois");
-  int64_t Out[2] = {N.integer("pooled_height", 1),
-                    N.integer("pooled_width", 1)};
+  int64_t Out[2] = {atLeast(N, "pooled_height", 1, 1),
+                    atLeast(N, "pooled_width", 1, 1)};
   double Scale = N.real("spatial_scale", 1);
   if (!X || !Rois || N.bad())
     return;
-  if (N.rank(X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(5) ||
-      Out[0] < 1 || Out[1] < 1)
+  if (N.rank(X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(5))
     return (void)N.fail(Code::ImportRank,
                         "images are " + dimsText(N.dims(X)) + " and regions " +
                             dimsText(N.dims(Rois)) +

@@ -233,7 +233,9 @@ static Value hurwitz(NodeImport &N, Value S, Value Q) {
     Sum = Sum ? N.add(Sum, Term) : Term;
   }
   Value A = N.addScalar(Q, Terms);
-  Value Power = N.binary<PowOp>(A, Minus);
+  // The rest is 0 for s of some hundreds, whose products with it would be inf.
+  S = N.min(S, N.like(1000, S));
+  Value Power = N.binary<PowOp>(A, N.neg(S));
   Sum = N.add(Sum, N.div(N.mul(Power, A), N.addScalar(S, -1)));
   Sum = N.add(Sum, N.mulScalar(Power, 0.5));
   Value Factor = S;
