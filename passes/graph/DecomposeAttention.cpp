@@ -236,6 +236,10 @@ Value filledUp(OpBuilder &B, Location Loc, Value V) {
                        ArrayRef<int64_t>{0, 0, 0, 0});
 }
 
+/// Kernels compute tanh with an error of 2^-22: times a greater cap it is more
+/// than that of products, which are split or rounded.
+constexpr double MostExactCap = 256, MostCap = 4096;
+
 /// The same attention of heads in whole units, and the columns of it that were
 /// there before.
 void fillHeads(AttentionOp Op) {
@@ -292,6 +296,9 @@ struct DecomposeAttentionPass
       Many.ElementBytes = 4;
       Many.Split = !Tf32 || IsKept;
     }
+    if (std::optional<APFloat> Cap = Op.getSoftcap();
+        Cap && Cap->convertToDouble() > (Many.Split ? MostExactCap : MostCap))
+      return "its softcap is too large for the kernel's tanh";
     for (const target::Target *T : All)
       if (Many.Split && !schedule::paysToSplit(*T))
         return "f32 is not rounded, and multiply-adds are as fast on " +

@@ -88,11 +88,19 @@ private:
   DenseSet<Operation *> Merged; ///< are there no more
 };
 
+/// Types that epilogues of GEMMs store.
+static bool isStored(Type Element) {
+  return Element.isF16() || Element.isBF16() || Element.isF32() ||
+         Element.isInteger(32) || Element.getIntOrFloatBitWidth() == 8;
+}
+
 std::string Pairer::refusal(GemmRegion &Gate, GemmRegion &Up) const {
   if (StringRef Why = Gate.refusal(); !Why.empty())
     return Why.str();
   if (typeOf(Gate.B) != typeOf(Up.B))
     return "the two weights differ in size or type";
+  if (!isStored(typeOf(Up.Region.getOutputs()[0]).getElementType()))
+    return "no kernel of two products stores its result's type";
   if (auto Slower = Costs.whereGateIsSlower(Gate.size()))
     return "one kernel is no faster" + Slower->str();
   return {};

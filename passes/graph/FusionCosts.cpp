@@ -22,8 +22,8 @@ namespace {
 constexpr int64_t ElementBytes = 2;
 /// A size of which nothing is said.
 constexpr int64_t UnknownExtent = 512;
-/// The rows that few-row GEMMs are for, at most and typically.
-constexpr int64_t MostFewRows = 64, TypicalFewRows = 16;
+/// The rows that few-row GEMMs are typically for.
+constexpr int64_t TypicalFewRows = 16;
 /// A launch of the embedding's own kernel.
 constexpr double LaunchTime = 2;
 
@@ -49,10 +49,6 @@ bool FusionCosts::typicallyFewRows(const FusedGemmSize &Size) const {
   return rowsOf(Size) <= TypicalFewRows;
 }
 
-bool FusionCosts::hasFewRows(const FusedGemmSize &Size) const {
-  return typicallyFewRows(Size) && Facts.range(Size.Rows).Max <= MostFewRows;
-}
-
 schedule::MmaSyncShape FusionCosts::shapeOf(const FusedGemmSize &Size,
                                             const Kernel &Of) const {
   schedule::MmaSyncShape Shape;
@@ -76,7 +72,8 @@ double FusionCosts::costOf(const FusedGemmSize &Size, const Kernel &Of,
   Few.KContiguous = false;
   Few.Products = Of.Products;
   Few.RotateHalf = Of.RotateHalf;
-  if (hasFewRows(Size))
+  bool IsPlain = Of.Products == 1 && !Of.RotateHalf;
+  if (schedule::isForFewRows(Rows, Facts.range(Size.Rows).Max, IsPlain))
     if (auto Ranked = schedule::rankGemvSchedules(Few, T); !Ranked.empty())
       return Ranked.front().Total;
   auto Ranked = schedule::rankMmaSyncSchedules(shapeOf(Size, Of), T);

@@ -67,7 +67,6 @@ private:
                                  const Kernel &Of) const;
   double costOf(const FusedGemmSize &Size, const Kernel &Of,
                 const target::Target &T) const;
-  bool hasFewRows(const FusedGemmSize &Size) const;
   int64_t rowsOf(const FusedGemmSize &Size) const;
 
   llvm::ArrayRef<const target::Target *> Targets;

@@ -56,3 +56,57 @@ module attributes {graph.symbols = {n = {min = 1, max = 16, optimum = 1}}} {
     return %y : !h
   }
 }
+
+// -----
+
+!x = !graph.tensor<[n, 2048], f16>
+!w = !graph.tensor<[2048, 8192], f16>
+!h = !graph.tensor<[n, 8192], f16>
+
+// Typically one row, whatever a prompt has: each GEMM alone is one of few rows.
+// REMARK: The two GEMMs of a gated MLP are not fused: one kernel is no faster, by the cost model of sm_80: {{[0-9.]+}} us as one, {{[0-9.]+}} as two.
+// CHECK-LABEL: @loses_with_prompts(
+// CHECK-COUNT-2: graph.region
+module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 1}}} {
+  func.func @loses_with_prompts(%x: !x, %w: !w, %v: !w) -> !h {
+    %g = graph.region "gate" (%x, %w) : (!x, !w) -> !h {
+    ^bb0(%a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      graph.yield %0 : !h
+    }
+    %y = graph.region "up" (%g, %x, %v) : (!h, !x, !w) -> !h {
+    ^bb0(%gate: !h, %a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      %1 = graph.mul %gate, %0 : !h
+      graph.yield %1 : !h
+    }
+    return %y : !h
+  }
+}
+
+// -----
+
+!x = !graph.tensor<[n, 2048], f16>
+!w = !graph.tensor<[2048, 8192], f16>
+!h = !graph.tensor<[n, 8192], f16>
+!b = !graph.tensor<[n, 8192], i1>
+
+// REMARK: The two GEMMs of a gated MLP are not fused: no kernel of two products stores its result's type.
+// CHECK-LABEL: @flags(
+// CHECK-COUNT-2: graph.region
+module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 1024}}} {
+  func.func @flags(%x: !x, %w: !w, %v: !w) -> !b {
+    %g = graph.region "gate" (%x, %w) : (!x, !w) -> !h {
+    ^bb0(%a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      graph.yield %0 : !h
+    }
+    %y = graph.region "up" (%g, %x, %v) : (!h, !x, !w) -> !b {
+    ^bb0(%gate: !h, %a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      %1 = graph.compare gt %gate, %0 : !h
+      graph.yield %1 : !b
+    }
+    return %y : !b
+  }
+}

@@ -35,22 +35,17 @@ using shape::Expr;
 namespace {
 
 constexpr int64_t TileM = GemvTile::TileM, ThreadK = GemvTile::ThreadK;
-/// With more rows than this the weights are read too often, where another
-/// family takes the GEMM.
-constexpr int64_t MaxM = 64;
 
 /// Whether a load of `Elements` of each line of `Stride` is aligned.
 bool isAligned(const GemmMatch &P, const Expr &Stride, int64_t Elements) {
   return P.Facts.divisor(Stride) % Elements == 0;
 }
 
-/// Rows that this builder is for, or fewer. Tiles of Tensor Cores are not for
-/// fewer than 8, but with gates and RoPE. So a token is multiplied here
-/// whatever a prompt may have; sizes of prompts have variants of GEMM.
+/// Rows that this builder is for, or fewer.
 bool hasFewRows(const GemmMatch &P) {
-  int64_t Typical = typicalProduct(P.C.M.Sizes, UnknownExtent);
-  bool IsAlone = Typical < FewestForMma && !P.Second && !P.RotateHalf;
-  return Typical <= TileM && (P.Facts.range(P.M).Max <= MaxM || IsAlone);
+  return schedule::isForFewRows(typicalProduct(P.C.M.Sizes, UnknownExtent),
+                                P.Facts.range(P.M).Max,
+                                !P.Second && !P.RotateHalf);
 }
 
 /// Why this family does not take the GEMM; none: it does, by `shapeOf`.
