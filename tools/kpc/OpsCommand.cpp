@@ -206,7 +206,8 @@ static int opsCommand(const OpsArguments &Arguments) {
       return !sameName(nameOf(Op), Arguments.Only) &&
              !sameName(Op.Name, Arguments.Only);
     });
-    if (Ops.empty() && isOfAten(Arguments.Only))
+    if (Ops.empty() && namesWith(Arguments.Only, Known).empty() &&
+        isOfAten(Arguments.Only))
       throw UsageError(Code::UsageValue,
                        fmt::format("no operator '{}' of ONNX imports",
                                    printable(Arguments.Only)),

@@ -78,10 +78,15 @@ TEST(DataSizes, ScalesMustGiveTheDeclaredSizes) {
   for (const graph::Requirement &R : graph::requirements(*I.Module))
     Text += R.Left.str() + (R.Equal ? " is " : " at most ") + R.Right.str() +
             ": " + R.Reason + "\n";
-  EXPECT_EQ(Text, "y_size is 3: 'grow' (Resize) resizes axis 0 by "
-                  "its scales to the declared size\n"
-                  "y_size_1 is 8: 'grow' (Resize) resizes axis 1 by "
-                  "its scales to the declared size\n");
+  EXPECT_EQ(Text,
+            "y_fault is 0: 'grow' (Resize) has scales[0] of 0, below or "
+            "no number, expected more than 0\n"
+            "y_size is 3: 'grow' (Resize) resizes axis 0 by "
+            "its scales to the declared size\n"
+            "y_fault_1 is 0: 'grow' (Resize) has scales[1] of 0, below or "
+            "no number, expected more than 0\n"
+            "y_size_1 is 8: 'grow' (Resize) resizes axis 1 by "
+            "its scales to the declared size\n");
 }
 
 TEST(DataSizes, ARangeMayBeGiven) {
