@@ -82,6 +82,23 @@ module attributes {graph.symbols = {s = {min = 1}, t = {min = 1}, n = {min = 1, 
     return %0 : !q
   }
 
+  // The kernel's tanh has an absolute error, which a large softcap makes larger.
+  // LOOPS: An attention is not one kernel, because its softcap is too large for the kernel's tanh.
+  // CHECK-LABEL: func.func @large_softcap
+  // CHECK-NOT: graph.attention
+  // CHECK: graph.tanh
+  // CHECK-LABEL: func.func @largest_softcap
+  // KEPT-NEXT: graph.attention
+  // ALL-NOT: graph.attention
+  func.func @large_softcap(%q: !q, %k: !k, %v: !k) -> !q {
+    %0 = graph.attention %q, %k, %v scale 0.125 softcap 10000.0 : !q, !k, !k
+    return %0 : !q
+  }
+  func.func @largest_softcap(%q: !q, %k: !k, %v: !k) -> !q {
+    %0 = graph.attention %q, %k, %v scale 0.125 softcap 4096.0 : !q, !k, !k
+    return %0 : !q
+  }
+
   // Heads that are no multiple of 8 elements are filled up with zeros, and the columns that were there are cut out; not for few queries,
   // as all keys would be copied for them.
   // FILLED: Kernels in front of an attention fill up its heads to a multiple of 8 elements, as copies of 16 bytes ask.

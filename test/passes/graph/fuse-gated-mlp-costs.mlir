@@ -104,7 +104,7 @@ module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 1024}}} 
     %y = graph.region "up" (%g, %x, %v) : (!h, !x, !w) -> !b {
     ^bb0(%gate: !h, %a: !x, %b: !w):
       %0 = graph.matmul %a, %b : !x, !w
-      %1 = graph.compare gt %gate, %0 : !h
+      %1 = graph.compare gt, %gate, %0 : !h
       graph.yield %1 : !b
     }
     return %y : !b
