@@ -200,6 +200,39 @@ static Value ordered(Emitter &N, Value X, Value Order) {
                           2);
 }
 
+/// `A`, [R, m, n], after all rounds, and its columns' rotations, [R, n, n].
+/// `Find` says by which angles columns of what `A` has become turn; with
+/// `Rows`, rows turn by them as well.
+static std::optional<std::pair<Value, Value>> inRounds(
+    Emitter &N, Value A, bool Rows, LoopBuilder Loop,
+    llvm::function_ref<std::optional<Rotation>(Value X, Value Partner)> Find) {
+  Dims Sizes(N.dims(A));
+  int64_t Size = known(Sizes[2]);
+  Value Unit = unitMatrices(N, Sizes[0], Size, Size, N.element(A));
+  if (Size == 1)
+    return std::pair(A, Unit);
+  auto Iteration =
+      [&](const Expr &Step,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+    Value X = Carried[0], Partner = partners(N, Size, Step);
+    std::optional<Rotation> By = Find(X, Partner);
+    if (!By)
+      return std::nullopt;
+    if (Rows)
+      X = rotated(N, X, *By, Partner, 1);
+    X = rotated(N, X, *By, Partner, 2);
+    Value Vectors = rotated(N, Carried[1], *By, Partner, 2);
+    if (!X || !Vectors)
+      return std::nullopt;
+    return SmallVector<Value>{X, Vectors};
+  };
+  auto Results =
+      Loop(Expr(Sweeps * (Size + Size % 2 - 1)), {A, Unit}, {}, Iteration);
+  if (!Results)
+    return std::nullopt;
+  return std::pair((*Results)[0], (*Results)[1]);
+}
+
 std::optional<std::pair<Value, Value>> eigenSymmetric(Emitter &N, Value A,
                                                       LoopBuilder Loop) {
   if (!A)
@@ -213,36 +246,23 @@ std::optional<std::pair<Value, Value>> eigenSymmetric(Emitter &N, Value A,
   auto Diagonal = [&](Value X) {
     return N.reduce(ReduceKind::sum, where(N, IsDiagonal, X), {2});
   };
-  auto Iteration =
-      [&](const Expr &Step,
-          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
-    Value X = Carried[0], Partner = partners(N, Size, Step);
-    Value Meets =
-        N.compare(Predicate::eq,
-                  N.reshape(Partner, {Expr(1), Expr(Size), Expr(1)}), Column);
-    Value Product = N.reduce(ReduceKind::sum, where(N, Meets, X), {2});
-    if (!Product)
-      return std::nullopt;
-    Rotation By = rotationOf(N, Diagonal(X), Product, Partner);
-    X = rotated(N, rotated(N, X, By, Partner, 1), By, Partner, 2);
-    Value Vectors = rotated(N, Carried[1], By, Partner, 2);
-    if (!X || !Vectors)
-      return std::nullopt;
-    return SmallVector<Value>{X, Vectors};
-  };
-  SmallVector<Value> Last = {
-      A, unitMatrices(N, Sizes[0], Size, Size, N.element(A))};
-  if (Size > 1) {
-    auto Results =
-        Loop(Expr(Sweeps * (Size + Size % 2 - 1)), Last, {}, Iteration);
-    if (!Results)
-      return std::nullopt;
-    Last = *Results;
-  }
+  auto Last = inRounds(
+      N, A, /*Rows=*/true, Loop,
+      [&](Value X, Value Partner) -> std::optional<Rotation> {
+        Value Meets = N.compare(
+            Predicate::eq, N.reshape(Partner, {Expr(1), Expr(Size), Expr(1)}),
+            Column);
+        Value Product = N.reduce(ReduceKind::sum, where(N, Meets, X), {2});
+        if (!Product)
+          return std::nullopt;
+        return rotationOf(N, Diagonal(X), Product, Partner);
+      });
+  if (!Last)
+    return std::nullopt;
   Emitter::Order O =
-      N.sort(Diagonal(Last[0]), 1, /*Descending=*/false, Expr(Size));
+      N.sort(Diagonal(Last->first), 1, /*Descending=*/false, Expr(Size));
   return std::pair(N.mul(O.Elements, N.reshape(Most, {Sizes[0], Expr(1)})),
-                   ordered(N, Last[1], O.Indices));
+                   ordered(N, Last->second, O.Indices));
 }
 
 std::optional<Singular> singularValues(Emitter &N, Value A, LoopBuilder Loop) {
@@ -259,33 +279,19 @@ std::optional<Singular> singularValues(Emitter &N, Value A, LoopBuilder Loop) {
   auto Products = [&](Value X, Value Y) {
     return N.reduce(ReduceKind::sum, N.mul(X, Y), {1});
   };
-  auto Iteration =
-      [&](const Expr &Step,
-          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
-    Value X = Carried[0], Partner = partners(N, Size, Step);
-    Value Product = Products(X, N.gather(X, Partner, 2));
-    if (!Product)
-      return std::nullopt;
-    Rotation By = rotationOf(N, Products(X, X), Product, Partner);
-    X = rotated(N, X, By, Partner, 2);
-    Value Vectors = rotated(N, Carried[1], By, Partner, 2);
-    if (!X || !Vectors)
-      return std::nullopt;
-    return SmallVector<Value>{X, Vectors};
-  };
-  SmallVector<Value> Last = {
-      A, unitMatrices(N, Sizes[0], Size, Size, N.element(A))};
-  if (Size > 1) {
-    auto Results =
-        Loop(Expr(Sweeps * (Size + Size % 2 - 1)), Last, {}, Iteration);
-    if (!Results)
-      return std::nullopt;
-    Last = *Results;
-  }
-  Emitter::Order O = N.sort(N.sqrt(Products(Last[0], Last[0])), 1,
+  auto Last = inRounds(N, A, /*Rows=*/false, Loop,
+                       [&](Value X, Value Partner) -> std::optional<Rotation> {
+                         Value Product = Products(X, N.gather(X, Partner, 2));
+                         if (!Product)
+                           return std::nullopt;
+                         return rotationOf(N, Products(X, X), Product, Partner);
+                       });
+  if (!Last)
+    return std::nullopt;
+  Emitter::Order O = N.sort(N.sqrt(Products(Last->first, Last->first)), 1,
                             /*Descending=*/true, Expr(Size));
-  Value U = ordered(N, Last[0], O.Indices);
-  Value V = ordered(N, Last[1], O.Indices);
+  Value U = ordered(N, Last->first, O.Indices);
+  Value V = ordered(N, Last->second, O.Indices);
   if (!U || !V)
     return std::nullopt;
   Value Length = N.unsqueeze(O.Elements, {1});

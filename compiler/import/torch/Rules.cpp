@@ -16,16 +16,16 @@ const std::vector<const Rule *> &allRules() {
   static const std::vector<const Rule *> All = [] {
     std::vector<const Rule *> Rows;
     for (ArrayRef<Rule> Table :
-         {elementwiseRules(),  activationRules(),  castRules(),
-          creationRules(),     viewRules(),        movementRules(),
-          indexingRules(),     reductionRules(),   normalizationRules(),
-          linearRules(),       attentionRules(),   convolutionRules(),
-          poolingRules(),      resizeRules(),      recurrentRules(),
-          controlRules(),      selectionRules(),   complexRules(),
-          quantizationRules(), specialRules(),     lossRules(),
-          statisticsRules(),   compositionRules(), spectralRules(),
-          expertRules(),       patchRules(),       matrixRules(),
-          factorizationRules()})
+         {elementwiseRules(),   activationRules(),  castRules(),
+          creationRules(),      viewRules(),        movementRules(),
+          indexingRules(),      reductionRules(),   normalizationRules(),
+          linearRules(),        attentionRules(),   convolutionRules(),
+          poolingRules(),       resizeRules(),      recurrentRules(),
+          controlRules(),       selectionRules(),   complexRules(),
+          quantizationRules(),  specialRules(),     lossRules(),
+          statisticsRules(),    compositionRules(), spectralRules(),
+          expertRules(),        patchRules(),       matrixRules(),
+          factorizationRules(), ctcLossRules()})
       for (const Rule &R : Table)
         Rows.push_back(&R);
     return Rows;

@@ -55,6 +55,7 @@ ArrayRef<Rule> complexRules();
 ArrayRef<Rule> quantizationRules();
 ArrayRef<Rule> specialRules();
 ArrayRef<Rule> lossRules();
+ArrayRef<Rule> ctcLossRules();
 ArrayRef<Rule> matrixRules();
 ArrayRef<Rule> factorizationRules();
 ArrayRef<Rule> statisticsRules();

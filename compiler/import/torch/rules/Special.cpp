@@ -163,47 +163,34 @@ static Value inverseErf(NodeImport &N, Value X) {
 
 /// The modified Bessel function of order 0: its series up to 15, then the
 /// asymptotic one. `Scaled`: times exp(-|x|).
-template <bool Scaled> static Value besselI0(NodeImport &N, Value X) {
-  X = N.unary<AbsOp>(X);
+static Value besselOfSize(NodeImport &N, Value X, int Order, bool Scaled) {
   Value Low = N.min(X, N.like(15, X)), High = N.max(X, N.like(15, X));
-  std::vector<double> Series = {1}, Tail = {1};
+  std::vector<double> Series = {Order ? 0.5 : 1}, Tail = {1};
   for (int K = 1; K < 36; ++K)
-    Series.push_back(Series.back() / (double(K) * double(K)));
+    Series.push_back(Series.back() / (double(K) * double(K + Order)));
   for (int K = 1; K < 14; ++K)
-    Tail.push_back(Tail.back() * double((2 * K - 1) * (2 * K - 1)) /
+    Tail.push_back(Tail.back() *
+                   double((2 * K - 1) * (2 * K - 1) - 4 * Order * Order) /
                    double(8 * K));
   Value Near = polynomial(N, N.mulScalar(N.mul(Low, Low), 0.25), Series);
+  if (Order)
+    Near = N.mul(Low, Near);
   Value Far = N.mul(polynomial(N, N.unary<ReciprocalOp>(High), Tail),
                     N.unary<RsqrtOp>(N.mulScalar(High, 2 * M_PI)));
   if (Scaled)
     Near = N.mul(Near, N.exp(N.neg(Low)));
   else
     Far = N.mul(Far, N.exp(High));
-  Value Nan = N.build(IsNanOp::getOperationName(), {X}, {});
-  return N.select(Nan, X, N.select(isLess(N, X, 15), Near, Far));
+  return N.select(isLess(N, X, 15), Near, Far);
 }
 
-/// The one of order 1, which is odd, in the same way.
-template <bool Scaled> static Value besselI1(NodeImport &N, Value X) {
-  Value Size = N.unary<AbsOp>(X);
-  Value Low = N.min(Size, N.like(15, X)), High = N.max(Size, N.like(15, X));
-  std::vector<double> Series = {0.5}, Tail = {1};
-  for (int K = 1; K < 36; ++K)
-    Series.push_back(Series.back() / (double(K) * double(K + 1)));
-  for (int K = 1; K < 14; ++K)
-    Tail.push_back(Tail.back() * double((2 * K - 1) * (2 * K - 1) - 4) /
-                   double(8 * K));
-  Value Near =
-      N.mul(Low, polynomial(N, N.mulScalar(N.mul(Low, Low), 0.25), Series));
-  Value Far = N.mul(polynomial(N, N.unary<ReciprocalOp>(High), Tail),
-                    N.unary<RsqrtOp>(N.mulScalar(High, 2 * M_PI)));
-  if (Scaled)
-    Near = N.mul(Near, N.exp(N.neg(Low)));
-  else
-    Far = N.mul(Far, N.exp(High));
-  Value Y = N.select(isLess(N, Size, 15), Near, Far);
+/// The one of order 0 is even, that of order 1 odd.
+template <int Order, bool Scaled> static Value bessel(NodeImport &N, Value X) {
+  Value Y = besselOfSize(N, N.unary<AbsOp>(X), Order, Scaled);
+  if (Order)
+    Y = N.select(isLess(N, X, 0), N.neg(Y), Y);
   Value Nan = N.build(IsNanOp::getOperationName(), {X}, {});
-  return N.select(Nan, X, N.select(isLess(N, X, 0), N.neg(Y), Y));
+  return N.select(Nan, X, Y);
 }
 
 //===----------------------------------------------------------------------===//
@@ -501,7 +488,7 @@ ArrayRef<Rule> specialRules() {
       {"float_power.Tensor_Tensor", floatPower},
       {"gcd.default", divisor<false>, Too, "not inside of 16 loops"},
       {"heaviside.default", heaviside, Too},
-      {"i0.default", inDouble<besselI0<false>>, Too, Double},
+      {"i0.default", inDouble<bessel<0, false>>, Too, Double},
       {"lcm.default", divisor<true>, Too, "not inside of 16 loops"},
       {"ldexp.Tensor", scaleByPower, Too},
       {"lgamma.default", inDouble<logGamma>, Too, Double},
@@ -517,10 +504,10 @@ ArrayRef<Rule> specialRules() {
       {"special_erfcx.default", inDouble<scaledErfc>, InPlace::No, Double},
       {"special_erfinv.default", inDouble<inverseErf>, InPlace::No, Double},
       {"special_gammaln.default", inDouble<logGamma>, InPlace::No, Double},
-      {"special_i0.default", inDouble<besselI0<false>>, InPlace::No, Double},
-      {"special_i0e.default", inDouble<besselI0<true>>, InPlace::No, Double},
-      {"special_i1.default", inDouble<besselI1<false>>, InPlace::No, Double},
-      {"special_i1e.default", inDouble<besselI1<true>>, InPlace::No, Double},
+      {"special_i0.default", inDouble<bessel<0, false>>, InPlace::No, Double},
+      {"special_i0e.default", inDouble<bessel<0, true>>, InPlace::No, Double},
+      {"special_i1.default", inDouble<bessel<1, false>>, InPlace::No, Double},
+      {"special_i1e.default", inDouble<bessel<1, true>>, InPlace::No, Double},
       {"special_log_ndtr.default", inDouble<logNormal>, InPlace::No, Double},
       {"special_psi.default", inDouble<digamma>, InPlace::No, Double},
       {"special_sinc.default", sinc},
