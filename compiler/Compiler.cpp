@@ -8,8 +8,7 @@
 
 #include "compiler/Compiler.h"
 #include "codegen/artifact/ArtifactWriter.h"
-#include "compiler/CalibratedGraph.h"
-#include "compiler/DiagnosticBridge.h"
+#include "compiler/Compilation.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/Listing.h"
 #include "compiler/PrecisionPatterns.h"
@@ -19,24 +18,14 @@
 #include "compiler/artifact/KernelRecords.h"
 #include "compiler/artifact/PlanToContents.h"
 #include "compiler/fold/FoldConstants.h"
-#include "compiler/import/onnx/ImportOnnx.h"
-#include "compiler/import/torch/ImportProgram.h"
-#include "compiler/import/torch/Zip.h"
-#include "compiler/import/torchscript/Archive.h"
-#include "compiler/import/torchscript/ImportScript.h"
-#include "compiler/kernels/KernelPhase.h"
 #include "compiler/kernels/PlanEstimate.h"
 #include "compiler/kernels/SlowPaths.h"
-#include "compiler/target/TargetClass.h"
 #include "compiler/workers/WorkerPool.h"
-#include "dialects/RegisterDialects.h"
 #include "dialects/graph/Graph.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <chrono>
@@ -45,102 +34,6 @@
 
 using namespace kpc;
 using namespace mlir;
-
-namespace {
-
-/// One run of the compiler: what the phases hand on.
-class Compilation {
-public:
-  Compilation(const CompileOptions &Options, Diagnostics &Diags)
-      : Options(Options), Diags(Diags),
-        Context(registry(), MLIRContext::Threading::DISABLED),
-        Bridge(Context, Diags, Code::GraphRefused),
-        Kernels(this->Options, Diags, Report) {
-    Diags.setFile(Options.Model);
-    Diags.setStrict(Options.Strict);
-  }
-
-  /// Each returns false after an error.
-  bool chooseTargets();
-  bool findTools() { return Kernels.findTools(Targets); }
-  bool load();
-  /// `Folds`: whether constants are computed, by kernels that run now.
-  bool plan(bool Folds);
-  void tellOfTf32();
-  void tellOfCodes();
-  bool compileKernels();
-  bool findCompilers() { return Kernels.findCompilers(ownPlans()); }
-  /// Those that are expected, before any kernel is made.
-  void warnOfSlowPaths();
-  ModelNeeds needs();
-  void estimate();
-  bool writeArtifact();
-
-  /// Whether the phase is what --emit asked for; then the work ends.
-  bool emitted(Phase P);
-  template <typename Step> bool timed(std::string_view Name, Step Run);
-
-  CompileReport Report;
-
-private:
-  static DialectRegistry registry() {
-    DialectRegistry R;
-    registerDialects(R);
-    return R;
-  }
-  /// What the targets of one class share.
-  struct ClassPlan {
-    target::TargetClass For;
-    OwningOpRef<ModuleOp> Module;
-    std::vector<Remark> Remarks;
-  };
-
-  bool runPasses(StringRef Room, ModuleOp On,
-                 llvm::function_ref<void(OpPassManager &)> Add);
-  bool dumpInto(PassManager &Passes, StringRef Room);
-  bool loadOnnx(const std::string &Path);
-  bool loadProgram(const std::string &Path);
-  bool loadScript(const std::string &Path);
-  bool refuseScriptOptions();
-  bool loadModel(const std::string &Path) {
-    if (torchscript::isScript(Path))
-      return loadScript(Path);
-    // Of a file that is not there nothing is known but that.
-    return (!llvm::sys::fs::exists(Path) || refuseScriptOptions()) &&
-           (torch::isZipFile(Path) ? loadProgram(Path) : loadOnnx(Path));
-  }
-  bool loadText();
-  bool loadGraph();
-  bool makePlan(ClassPlan &Plan, const PlanTools &Tools);
-  ModuleOp planOf(const target::Target &T);
-  SmallVector<KernelPhase::TargetPlan> ownPlans();
-
-  CompileOptions Options;
-  Diagnostics &Diags;
-  MLIRContext Context;
-  DiagnosticBridge Bridge;
-  std::vector<const target::Target *> Targets;
-  WeightStore Weights;
-  SecondMoments Moments;
-  custom::Operators Operators;
-  std::vector<std::pair<std::string, std::string>> Metadata;
-  /// The graph of all targets; a plan, where the input file is one.
-  OwningOpRef<ModuleOp> Module;
-  std::vector<ClassPlan> Plans;
-  KernelPhase Kernels;
-  std::vector<TargetKernels> Compiled;
-  /// The input is a plan (text): it serves every target.
-  bool IsPlan = false;
-};
-
-template <typename Step>
-bool Compilation::timed(std::string_view Name, Step Run) {
-  auto Start = std::chrono::steady_clock::now();
-  bool Ok = Run();
-  std::chrono::duration<double> Took = std::chrono::steady_clock::now() - Start;
-  Report.Timing.emplace_back(Name, Took.count());
-  return Ok;
-}
 
 //===----------------------------------------------------------------------===//
 // Targets
@@ -168,139 +61,6 @@ bool Compilation::chooseTargets() {
         Targets.push_back(T);
   }
   return !Diags.hasErrors();
-}
-
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
-
-bool Compilation::loadOnnx(const std::string &Path) {
-  onnx::ImportOptions Import;
-  for (const auto &[Name, Facts] : Options.Dims)
-    Import.Dims.emplace(Name, Facts);
-  Import.Places.insert(Options.Places.begin(), Options.Places.end());
-  Import.Values.insert(Options.Values.begin(), Options.Values.end());
-  Import.Custom = &Operators;
-  Import.DataFolder = Options.DataFolder;
-  Import.MostInlined = Options.Limits.UnrolledNodes;
-  std::vector<onnx::NamedDim> Named;
-  Import.Named = &Named;
-  Import.Metadata = &Metadata;
-  Module = onnx::importModel(Context, Path, Import, Weights, Diags);
-  for (const onnx::NamedDim &D : Named)
-    Report.Notes.push_back(
-        "dim " + std::to_string(D.Axis) + " of input '" + printable(D.Input) +
-        "' has no name in the model; it is called '" + printable(D.Name) +
-        "', as in --dim " + printable(D.Name) + "=8");
-  return static_cast<bool>(Module) && !Diags.hasErrors();
-}
-
-/// An archive of torch.export.
-bool Compilation::loadProgram(const std::string &Path) {
-  if (!Options.Values.empty()) {
-    Diags.error(Code::ImportValueOption)
-        .message("--value cannot apply to a program of torch.export")
-        .hint("fix the value where the program is exported");
-    return false;
-  }
-  torch::ImportOptions Import;
-  for (const auto &[Name, Facts] : Options.Dims)
-    Import.Dims.emplace(Name, Facts);
-  Import.Places.insert(Options.Places.begin(), Options.Places.end());
-  Import.Custom = &Operators;
-  Import.Notes = &Report.Notes;
-  Module = torch::importProgram(Context, Path, Import, Weights, Diags);
-  return static_cast<bool>(Module) && !Diags.hasErrors();
-}
-
-/// An archive of torch.jit.save.
-bool Compilation::loadScript(const std::string &Path) {
-  torch::ImportOptions Import;
-  for (const auto &[Name, Facts] : Options.Dims)
-    Import.Dims.emplace(Name, Facts);
-  Import.Places.insert(Options.Places.begin(), Options.Places.end());
-  Import.Custom = &Operators;
-  Import.Notes = &Report.Notes;
-  torchscript::ScriptOptions Script;
-  Script.Shapes = Options.InputShapes;
-  Script.Types = Options.InputTypes;
-  Script.Values = Options.Values;
-  Script.ExplicitState = Options.ExplicitState;
-  if (!Options.Method.empty())
-    Script.Method = Options.Method;
-  Module =
-      torchscript::importScript(Context, Path, Import, Script, Weights, Diags);
-  return static_cast<bool>(Module) && !Diags.hasErrors();
-}
-
-/// Other formats hold what these options say.
-bool Compilation::refuseScriptOptions() {
-  auto Refuse = [&](const char *Option, const char *Way) {
-    Diags.error(Code::ImportValueOption)
-        .message(std::string(Option) +
-                 " is for TorchScript, and the model is another file")
-        .hint(Way);
-  };
-  size_t Errors = Diags.errorCount();
-  if (!Options.InputShapes.empty())
-    Refuse("--input-shape", "the model has shapes; --dim fixes dynamic ones");
-  if (!Options.InputTypes.empty())
-    Refuse("--input-type", "the model has types of its inputs; "
-                           "--io-precision changes them");
-  if (!Options.Method.empty())
-    Refuse("--method", "the model has one function alone");
-  if (Options.ExplicitState)
-    Refuse("--state explicit", "state of such models is explicit already");
-  return Diags.errorCount() == Errors;
-}
-
-/// A file that --emit wrote. Its weights are in the model it names.
-bool Compilation::loadText() {
-  Bridge.setCode(Code::GraphText);
-  auto Buffer = llvm::MemoryBuffer::getFile(Options.Model);
-  if (!Buffer) {
-    Diags.error(Code::ImportUnreadable)
-        .message("cannot read '" + Options.Model +
-                 "': " + Buffer.getError().message());
-    return false;
-  }
-  if (std::string Why = reasonAgainstText((*Buffer)->getBuffer());
-      !Why.empty()) {
-    Diags.error(Code::GraphText).message(Why);
-    return false;
-  }
-  Module = parseSourceFile<ModuleOp>(Options.Model, &Context);
-  if (!Module || !checkTextModel(*Module, Diags))
-    return false;
-  IsPlan = !Module->getOps<plan::ProgramOp>().empty();
-  if (IsPlan) {
-    PassManager Passes(&Context);
-    Passes.addPass(graph::createVerifyLaunchSizes());
-    if (failed(Passes.run(*Module)))
-      return false;
-  }
-  Bridge.setCode(Code::GraphRefused);
-  return reloadWeights(*Module, Options.Model, Weights, Diags) &&
-         checkNamedWeights(*Module, Weights, Diags);
-}
-
-bool Compilation::loadGraph() {
-  if (StringRef(Options.Model).ends_with(".mlir"))
-    return loadText() && checkPrecisionPatterns(*Module, Options, Diags);
-  return Operators.read(Options.Operators, Diags) && loadModel(Options.Model) &&
-         checkPrecisionPatterns(*Module, Options, Diags) &&
-         runPasses("1-graph", *Module, [&](OpPassManager &Passes) {
-           addGraphPasses(Passes, Options);
-         });
-}
-
-bool Compilation::load() {
-  collectRemarks(Context, Report.Remarks);
-  if (!loadGraph() ||
-      !attachCalibration(*Module, Options, Moments, Report, Diags))
-    return false;
-  Report.Watched = watchedResults(*Module);
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -539,8 +299,8 @@ bool Compilation::emitted(Phase P) {
 //===----------------------------------------------------------------------===//
 
 /// What each target adds to the weights of those in front of it.
-void countWeights(const artifact::Contents &Contents,
-                  std::vector<TargetReport> &Targets) {
+static void countWeights(const artifact::Contents &Contents,
+                         std::vector<TargetReport> &Targets) {
   std::set<uint32_t> Counted;
   for (auto [Of, Into] : llvm::zip_equal(Contents.Targets, Targets))
     for (const artifact::Buffer &B : Of.Buffers)
@@ -592,7 +352,7 @@ bool Compilation::writeArtifact() {
   return true;
 }
 
-uint64_t peakMemory() {
+static uint64_t peakMemory() {
   uint64_t Kilobytes = 0;
   for (int Who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
     rusage Usage{};
@@ -602,7 +362,7 @@ uint64_t peakMemory() {
   return Kilobytes * 1024;
 }
 
-bool runPhases(Compilation &C) {
+static bool runPhases(Compilation &C) {
   if (!C.timed("targets", [&] { return C.chooseTargets(); }) ||
       !C.timed("import", [&] { return C.load(); }))
     return false;
@@ -618,8 +378,6 @@ bool runPhases(Compilation &C) {
     return true;
   return C.timed("artifact", [&] { return C.writeArtifact(); });
 }
-
-} // namespace
 
 CompileReport kpc::compile(const CompileOptions &Options, Diagnostics &Diags) {
   Compilation C(Options, Diags);

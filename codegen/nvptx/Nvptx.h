@@ -51,7 +51,7 @@ void buildNvvmPipeline(mlir::OpPassManager &Passes);
 /// The pipeline `kpc-lower-to-nvvm`, for kpc-opt.
 void registerNvvmPipeline();
 
-/// Whether a kernel's IR is verified behind each pass, and not only as its
+/// Whether a kernel's IR is verified after each pass, and not only as its
 /// builder leaves it and as LLVM gets it: the environment has
 /// KPC_VERIFY_KERNELS, as all tests in Python do.
 bool verifiesEachPass();

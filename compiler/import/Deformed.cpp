@@ -34,7 +34,7 @@ static Between around(Emitter &N, Value Place, const Expr &Size) {
 }
 
 /// What has `Each` values for each group and tap, [N, G kh kw Each, oh, ow], as
-/// [N, oh, ow, kh, kw, G, Each]. Nothing behind it changes its shape, so that
+/// [N, oh, ow, kh, kw, G, Each]. Nothing after it changes its shape, so that
 /// what is made of it is part of the kernel that reads the image.
 static Value perTap(Emitter &N, const Deformed &D, Value X, int64_t Each) {
   X = N.reshape(X, {N.dims(D.X)[0], Expr(D.OffsetGroups), Expr(D.Kernel[0]),
@@ -65,7 +65,7 @@ static Value deformedPlaces(Emitter &N, const Deformed &D, size_t Axis) {
 
 /// The image at the places, [N, oh, ow, kh, kw, G, C/G], in f32 at least. An
 /// image is a list of channels of pixels, those of a group side by side: so an
-/// index is one number, and neighbours in memory are read together.
+/// index is one number, and adjacent elements are read together.
 static Value deformedImage(Emitter &N, const Deformed &D) {
   Dims Sizes(N.dims(D.X));
   Expr Groups(D.OffsetGroups);

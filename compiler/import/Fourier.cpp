@@ -117,7 +117,7 @@ static Value firstBins(Emitter &N, Value X, int64_t Bins) {
   return X ? N.sliceAxis(X, N.rank(X) - 2, 0, Expr(Bins)) : X;
 }
 
-/// Elements of zero behind those of an axis.
+/// Zeros after the elements of an axis.
 static Value longer(Emitter &N, Value X, int64_t Axis, int64_t Length) {
   if (!X)
     return X;

@@ -66,6 +66,10 @@ bool isOfWarpgroups(RoleOp Role);
 /// Whether `Op` uses no fragment but those that an mma of wgmma leaves; else an
 /// error.
 mlir::LogicalResult verifyWgmmaLayout(mlir::Operation *Op);
+/// Operands of a product with block scales: codes of the format in swizzled
+/// tiles, with one number of bytes along K that fills whole words of scales.
+mlir::LogicalResult verifyCodes(mlir::Operation *Op, SharedType A, SharedType B,
+                                BlockFormat Format);
 
 /// A factor of a product of tiles: M or N rows or columns, and K of the sum.
 struct TileFactor {

@@ -86,7 +86,7 @@ def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
   let description = [{
     With `rotate_half` n (RoPE), column c of the part is column c + n or c - n of
     the fragment: each two runs of n columns change places. A thread holds the
-    same two of each eight columns, so a multiple of 8, or 1 for neighbours,
+    same two of each eight columns, so a multiple of 8, or 1 (interleaved),
     moves no data.
 
     ```mlir

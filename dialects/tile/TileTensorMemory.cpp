@@ -201,26 +201,10 @@ static LogicalResult verifyWords(TmemMmaScaledOp Op, TensorMemoryType Scales,
 
 LogicalResult TmemMmaScaledOp::verify() {
   SharedType A = getA().getType(), B = getB().getType();
-  bool IsFp8 = getFormat() == BlockFormat::Mxfp8;
-  for (Type Element : {A.getElement(), B.getElement()}) {
-    bool Fits = IsFp8 ? isa<Float8E4M3FNType, Float8E5M2Type>(Element)
-                      : Element.isUnsignedInteger(8);
-    if (!Fits)
-      return emitOpError() << "expected "
-                           << (IsFp8 ? "codes of FP8" : "bytes of two codes")
-                           << ", got " << Element;
-  }
-  if (!A.getSwizzle() || !B.getSwizzle())
-    return emitOpError("expected swizzled tiles");
-  constexpr int64_t StepBytes = 32, PerWord = 4;
-  int64_t Whole = StepBytes * PerWord / scalesPerStep(getFormat());
   int64_t Bytes = A.getColumns(), Blocks = getPair() ? 2 : 1,
           M = A.getRows() * Blocks, N = B.getRows() * Blocks;
-  if (Bytes != B.getColumns() || Bytes % Whole)
-    return emitOpError() << "expected one number of bytes along K in both "
-                            "operands, a multiple of "
-                         << Whole << ", got " << Bytes << " and "
-                         << B.getColumns();
+  if (failed(verifyCodes(*this, A, B, getFormat())))
+    return failure();
   if (failed(verifyShape(*this, Blocks, M, N, /*Fits=*/N <= 256)))
     return failure();
   if (getD().getType().getColumns() != N)

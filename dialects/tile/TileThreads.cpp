@@ -128,30 +128,37 @@ static LogicalResult verifyScales(MmaScaledOp Op, SharedType Scales,
   return success();
 }
 
+LogicalResult kpc::tile::verifyCodes(Operation *Op, SharedType A, SharedType B,
+                                     BlockFormat Format) {
+  bool IsFp8 = Format == BlockFormat::Mxfp8;
+  for (Type Element : {A.getElement(), B.getElement()}) {
+    bool Fits = IsFp8 ? isa<Float8E4M3FNType, Float8E5M2Type>(Element)
+                      : Element.isUnsignedInteger(8);
+    if (!Fits)
+      return Op->emitOpError()
+             << "expected " << (IsFp8 ? "codes of FP8" : "bytes of two codes")
+             << ", got " << Element;
+  }
+  if (!A.getSwizzle() || !B.getSwizzle())
+    return Op->emitOpError("expected swizzled tiles");
+  constexpr int64_t StepBytes = 32, PerWord = 4;
+  int64_t Whole = StepBytes * PerWord / scalesPerStep(Format);
+  if (A.getColumns() == B.getColumns() && A.getColumns() % Whole == 0)
+    return success();
+  return Op->emitOpError() << "expected one number of bytes along K in both "
+                              "operands, a multiple of "
+                           << Whole << ", got " << A.getColumns() << " and "
+                           << B.getColumns();
+}
+
 LogicalResult MmaScaledOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();
   SharedType A = getA().getType(), B = getB().getType();
   FragmentType D = getD().getType();
-  bool IsFp8 = getFormat() == BlockFormat::Mxfp8;
-  for (Type Element : {A.getElement(), B.getElement()}) {
-    bool Fits = IsFp8 ? isa<Float8E4M3FNType, Float8E5M2Type>(Element)
-                      : Element.isUnsignedInteger(8);
-    if (!Fits)
-      return emitOpError() << "expected "
-                           << (IsFp8 ? "codes of FP8" : "bytes of two codes")
-                           << ", got " << Element;
-  }
-  if (!A.getSwizzle() || !B.getSwizzle())
-    return emitOpError("expected swizzled tiles");
-  constexpr int64_t StepBytes = 32, PerWord = 4;
-  int64_t Whole = StepBytes * PerWord / getScalesPerStep();
   int64_t Bytes = A.getColumns(), M = A.getRows(), N = B.getRows();
-  if (Bytes != B.getColumns() || Bytes % Whole)
-    return emitOpError() << "expected one number of bytes along K in both "
-                            "operands, a multiple of "
-                         << Whole << ", got " << Bytes << " and "
-                         << B.getColumns();
+  if (failed(verifyCodes(*this, A, B, getFormat())))
+    return failure();
   if ((M != 64 && M % 128) || N % 32)
     return emitOpError()
            << "expected an M of 64 or a multiple of 128, and an N "

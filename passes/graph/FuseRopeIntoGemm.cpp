@@ -246,16 +246,16 @@ std::string RopeFuser::refusal(GemmRegion &Gemm, RopeRegion &Rope,
   if (StringRef Operands = Gemm.refusal(); !Operands.empty())
     return Operands.str();
   int64_t Half = Rope.distance();
-  if (!Rope.Neighbours && (Half < 1 || Half % ThreadColumns))
+  if (!Rope.Interleaved && (Half < 1 || Half % ThreadColumns))
     return "half a head is not a multiple of 8 elements";
   if (Half > schedule::MaxRotateHalf)
     return "its heads have more than 128 elements";
   // A column's place in its head would be a division: 88 to 1916 bytes a thread
   // spill (ptxas 13.0).
-  if (Rope.Neighbours && !llvm::isPowerOf2_64(uint64_t(Rope.half())))
-    return "its heads have pairs of neighbours, and no power of two of them";
-  if (Rope.Neighbours && Costs.typicallyFewRows(Gemm.size()))
-    return "GEMMs of at most 16 rows take no pairs of neighbours";
+  if (Rope.Interleaved && !llvm::isPowerOf2_64(uint64_t(Rope.half())))
+    return "it is interleaved, and its heads are no power of two";
+  if (Rope.Interleaved && Costs.typicallyFewRows(Gemm.size()))
+    return "it is interleaved, and the GEMM has at most 16 rows";
   if (!holdsHeads(Gemm, Half))
     return "no tile of the GEMM holds whole heads";
   if (typeOf(Gemm.Region.getOutputs()[0]).getElementType() !=

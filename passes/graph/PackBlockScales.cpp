@@ -133,7 +133,7 @@ std::optional<Operand> read(OpBuilder &B, Value V, bool IsA) {
 }
 
 /// Words [rows, words, 4] in panels of 128 rows: row r of one has its word at
-/// [r % 32, r / 32]. Rows behind the last one are that again.
+/// [r % 32, r / 32]. Rows after the last one are that again.
 Value inPanels(OpBuilder &B, Location Loc, Value Words) {
   constexpr int64_t PanelRows = 128, Lanes = 32;
   SymbolicTensorType Ty = typeOf(Words);

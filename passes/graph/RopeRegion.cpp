@@ -70,7 +70,7 @@ std::optional<RopeRegion> RopeRegion::read(RegionOp Region) {
     return std::nullopt;
   RopeRegion R{Region, headsBehind(Exchange->getOperand(0))};
   int64_t Pairs = rotatedPairs(&*Exchange);
-  R.Neighbours = Pairs == 1;
+  R.Interleaved = Pairs == 1;
   if (R.hasHeads() && !R.heads().getStaticDim(R.inHead() - 1))
     return std::nullopt;
   R.Rotated = R.count();

@@ -22,12 +22,12 @@
 namespace kpc::graph {
 
 /// Of heads `<[…, heads, 2, half]>`, `Rotated` from `First` on are turned; with
-/// `Neighbours` pairs lie side by side, `<[…, heads, half, 2]>`.
+/// `Interleaved` pairs lie side by side, `<[…, heads, half, 2]>`.
 struct RopeRegion {
   RegionOp Region;
   mlir::BlockArgument X; ///< all heads
   int64_t First = 0, Rotated = 1;
-  bool Neighbours = false;
+  bool Interleaved = false;
 
   static std::optional<RopeRegion> read(RegionOp Region);
 
@@ -36,10 +36,10 @@ struct RopeRegion {
   unsigned inHead() const { return heads().getRank() - 2; }
   bool hasHeads() const { return inHead() > 0; }
   int64_t half() const {
-    return *heads().getStaticDim(inHead() + (Neighbours ? 0 : 1));
+    return *heads().getStaticDim(inHead() + (Interleaved ? 0 : 1));
   }
   /// How many columns apart are those of a pair.
-  int64_t distance() const { return Neighbours ? 1 : half(); }
+  int64_t distance() const { return Interleaved ? 1 : half(); }
   int64_t count() const {
     return hasHeads() ? *heads().getStaticDim(inHead() - 1) : 1;
   }
@@ -47,7 +47,8 @@ struct RopeRegion {
 };
 
 /// The dimension of pairs, from the end, if the op gives these in the other
-/// order: 2 of halves of heads, 1 of neighbours; 0 if it does something else.
+/// order: 2 of halves of heads, 1 of interleaved pairs; 0 if it does something
+/// else.
 int64_t rotatedPairs(mlir::Operation *Op);
 
 /// The sizes of values in the loops of a product, `<[rows, heads, 2, half]>`:

@@ -266,7 +266,7 @@ bool spills(const GemmSchedule &S, const GemmShape &Shape) {
     return Shape.RotateHalf && S.sumsOfThread() > MostSumsOfHeadsInTurn;
   // Angles are the same for all heads of a tile; only where three warpgroups
   // multiply, there are no registers for them beside its accumulators.
-  // Each pair of neighbours has angles of its own: 32 to 228 bytes.
+  // Each interleaved pair has angles of its own: 32 to 228 bytes.
   if (Shape.RotateHalf == 1 && S.sumsOfThread() > MostSumsOfHeadsInTurn)
     return true;
   bool KeepsReads =

@@ -32,9 +32,9 @@ struct LowerExtractColumns : TilePattern<ExtractColumnsOp> {
             Narrow = To.getColumns() / PerValue,
             Group = 8 / PerValue; // values that stay together
     // Neighbours are values next to each other in either layout.
-    bool AreNeighbours = Op.getRotateHalf() == 1;
+    bool IsInterleaved = Op.getRotateHalf() == 1;
     auto ValueOf = [&](int64_t I) {
-      if (AreNeighbours)
+      if (IsInterleaved)
         return int64_t(Op.getFirst()) / PerValue + (I ^ 1);
       return Op.columnOf(I / Group * 8) / PerValue + I % Group;
     };

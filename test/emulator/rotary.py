@@ -38,7 +38,7 @@ class Layer:
     schedule: str = ""
     few: bool = False   # rows: 1 to 16, or always one
     one: bool = False
-    interleaved: bool = False  # pairs are neighbours, by the operator
+    interleaved: bool = False  # pairs lie side by side, by the operator
 
 
 CASES = [Layer("together", 64, 4, 2),
@@ -46,8 +46,8 @@ CASES = [Layer("together", 64, 4, 2),
          Layer("short", 16, 6, 2, bias=True),
          Layer("operator", 64, 2, 2, "bf16", operator=True),
          Layer("alone", 64, 3),
-         Layer("neighbours", 64, 2, 2, operator=True, interleaved=True),
-         Layer("neighbours_of_128", 128, 3, precision="bf16", bias=True, operator=True, interleaved=True,
+         Layer("interleaved", 64, 2, 2, operator=True, interleaved=True),
+         Layer("interleaved_128", 128, 3, precision="bf16", bias=True, operator=True, interleaved=True,
                schedule="gemm 128x128x64 stages 3 group_m 1"),
          Layer("three_quarters", 96, 4, bias=True),
          Layer("long", 128, 2, precision="bf16"),
@@ -72,8 +72,8 @@ SYNC = [Layer("together", 64, 4, 2),
         Layer("short", 16, 6, 2, bias=True),
         Layer("operator", 64, 2, 2, "bf16", operator=True),
         Layer("long", 128, 3, precision="bf16"),
-        Layer("neighbours", 64, 2, 2, operator=True, interleaved=True),
-        Layer("neighbours_of_32", 32, 5, precision="bf16", bias=True, operator=True, interleaved=True,
+        Layer("interleaved", 64, 2, 2, operator=True, interleaved=True),
+        Layer("interleaved_32", 32, 5, precision="bf16", bias=True, operator=True, interleaved=True,
               schedule="mmasync 128x128x32 warpgroup 128x64 stages 3 group_m 1"),
         Layer("part", 32, 9, schedule="mmasync 64x64x64 warpgroup 64x64 stages 3 group_m 1"),
         Layer("wide", 64, 6, 2, schedule="mmasync 128x128x32 warpgroup 128x64 stages 3 group_m 1"),

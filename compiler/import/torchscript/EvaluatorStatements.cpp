@@ -136,7 +136,7 @@ std::optional<Datum> Evaluator::runLoop(const Statement &S) {
              "loops while something holds that is known only when the model "
              "runs",
              "let the loop end by its condition, a tensor of one element, and "
-             "return behind it");
+             "return after it");
         return std::nullopt;
       }
       if (!*Goes || !charge(1))

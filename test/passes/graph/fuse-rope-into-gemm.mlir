@@ -566,16 +566,16 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !pairs = !graph.tensor<[n, 2, 8, 2], f16>
 !angles = !graph.tensor<[1, 1, 8, 1], f16>
 
-// Neighbours are one thread's, next to each other.
+// Interleaved pairs are in one thread's registers.
 // REMARK: RoPE of 2 heads of 16 is fused into its GEMM's epilogue.
-// CHECK-LABEL: @neighbours(
+// CHECK-LABEL: @interleaved(
 // CHECK: graph.region "q+rotary"(
 // CHECK: %[[SUM:.*]] = graph.matmul
 // CHECK: %[[H:.*]] = graph.reshape %[[SUM]] : <[n, 32], f16> to <[n, 2, 8, 2], f16>
 // CHECK: graph.slice %[[H]] start <[0, 0, 0, 1]> step [1, 1, 1, -1] : <[n, 2, 8, 2], f16> to <[n, 2, 8, 2], f16>
 // CHECK-NOT: graph.region
 module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
-  func.func @neighbours(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
+  func.func @interleaved(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
       %0 = graph.matmul %a, %b : !x, !w
@@ -601,12 +601,12 @@ module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
 !pairs = !graph.tensor<[n, 2, 8, 2], f16>
 !angles = !graph.tensor<[1, 1, 8, 1], f16>
 
-// REMARK: RoPE is not fused into its GEMM: GEMMs of at most 16 rows take no pairs of neighbours.
-// CHECK-LABEL: @few_neighbours(
+// REMARK: RoPE is not fused into its GEMM: it is interleaved, and the GEMM has at most 16 rows.
+// CHECK-LABEL: @interleaved_few_rows(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
 module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 1}}} {
-  func.func @few_neighbours(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
+  func.func @interleaved_few_rows(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
       %0 = graph.matmul %a, %b : !x, !w
@@ -632,12 +632,12 @@ module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 1}}} {
 !pairs = !graph.tensor<[n, 2, 12, 2], f16>
 !angles = !graph.tensor<[1, 1, 12, 1], f16>
 
-// REMARK: RoPE is not fused into its GEMM: its heads have pairs of neighbours, and no power of two of them.
-// CHECK-LABEL: @odd_neighbours(
+// REMARK: RoPE is not fused into its GEMM: it is interleaved, and its heads are no power of two.
+// CHECK-LABEL: @interleaved_odd(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
 module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
-  func.func @odd_neighbours(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
+  func.func @interleaved_odd(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
       %0 = graph.matmul %a, %b : !x, !w

@@ -65,13 +65,13 @@ func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: m
   return
 }
 
-// Neighbours are next to each other in a thread.
-// CHECK-LABEL: gpu.func @neighbours(
+// Interleaved pairs are next to each other in a thread.
+// CHECK-LABEL: gpu.func @interleaved(
 // CHECK: %[[SUMS:.*]]:3 = scf.for
 // CHECK: %[[OWN:.*]] = tile.extract_columns %[[SUMS]]#0 from 0 : !fragment -> !fragment
 // CHECK: %[[OTHER:.*]] = tile.extract_columns %[[SUMS]]#0 from 0 rotate_half 1 : !fragment -> !fragment
 // CHECK: tile.map %[[OWN]] at[%{{.*}}, %{{.*}}] within[%{{[a-z0-9]+}}] with %[[OTHER]]
-func.func @neighbours(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.forced_schedule = #kernel.schedule<"mmasync 64x128x32 warpgroup 64x64 stages 3 group_m 2">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
+func.func @interleaved(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.forced_schedule = #kernel.schedule<"mmasync 64x128x32 warpgroup 64x64 stages 3 group_m 2">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 2, 32, 2], strides: [128, 64, 2, 1] : memref<f16> to memref<72x2x32x2xf16, strided<[128, 64, 2, 1]>>
