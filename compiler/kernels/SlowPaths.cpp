@@ -68,7 +68,8 @@ constexpr const char *NothingToChange =
     "no option of this version changes that";
 
 /// The refusal to tell: of the last family for the kind of kernel that has
-/// instructions on the target, which is the one that takes most.
+/// instructions on the target, which is the one that takes most. A family whose
+/// form the kernel has knows better than one that sees another kernel in it.
 const schedule::Refusal *tellingRefusal(ArrayRef<schedule::Refusal> All,
                                         StringRef Root) {
   StringRef Kind = Root.contains("conv")        ? "convolution"
@@ -76,8 +77,13 @@ const schedule::Refusal *tellingRefusal(ArrayRef<schedule::Refusal> All,
                                                 : "GEMM";
   const schedule::Refusal *Found = nullptr;
   for (const schedule::Refusal &One : All) {
-    bool IsOfTarget = One.Kind == schedule::RefusalKind::Target;
-    if (StringRef(One.Family).contains(Kind) && (!Found || !IsOfTarget))
+    if (!StringRef(One.Family).contains(Kind))
+      continue;
+    bool KnowsLess = One.Kind == schedule::RefusalKind::Target ||
+                     (One.Kind == schedule::RefusalKind::Form && Found &&
+                      Found->Kind != schedule::RefusalKind::Form &&
+                      Found->Kind != schedule::RefusalKind::Target);
+    if (!Found || !KnowsLess)
       Found = &One;
   }
   return Found;

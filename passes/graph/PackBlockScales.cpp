@@ -249,7 +249,8 @@ private:
     if (Why.empty())
       remark::passed(Op.getLoc(), remark::RemarkOpts::name("scaled").category(
                                       "quantisation"))
-          << "Tensor cores multiply codes of " << Kind << " with their scales.";
+          << "Codes of " << Kind
+          << " and their scales are packed for GEMMs on Tensor Cores.";
     else
       remark::missed(Op.getLoc(), remark::RemarkOpts::name("refused").category(
                                       "quantisation"))

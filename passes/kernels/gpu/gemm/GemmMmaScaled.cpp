@@ -186,7 +186,11 @@ FamilyAnswer queryGemmMmaScaled(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(RefusalKind::Layout,
                                 "its scales lie in panels, as tcgen05 reads "
                                 "them");
-  if (!Read->P.hasStoredType() || Read->P.D.ColumnStride != Expr(1))
+  if (!Read->P.hasStoredType())
+    return FamilyAnswer::refuse(RefusalKind::ElementType,
+                                "its result has a type that the kernel does "
+                                "not store");
+  if (Read->P.D.ColumnStride != Expr(1))
     return FamilyAnswer::refuse(RefusalKind::Layout,
                                 "the result's columns are not contiguous");
   auto G = std::make_shared<ScaledGemm>(std::move(*Read));
