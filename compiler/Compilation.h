@@ -45,6 +45,7 @@ public:
   /// `Folds`: whether constants are computed, by kernels that run now.
   bool plan(bool Folds);
   void tellOfTf32();
+  void tellOfKeys(const shape::Facts &Before);
   void tellOfCodes();
   bool compileKernels();
   bool findCompilers() { return Kernels.findCompilers(ownPlans()); }

@@ -170,6 +170,10 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addPass(createCanonicalizerPass(graph::inOneBlock()));
   Passes.addPass(createCSEPass());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseRope());
+  graph::AssumeKeysOptions Keys;
+  for (const auto &[Name, Facts] : Options.Dims)
+    Keys.Given.push_back(Name);
+  Passes.addPass(graph::createAssumeKeys(Keys));
   if (Options.WatchOperands)
     Passes.addNestedPass<func::FuncOp>(graph::createWatchOperands());
 }

@@ -14,6 +14,7 @@
 #include "compiler/import/torch/ImportProgram.h"
 #include "compiler/import/torchscript/ImportScript.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/SizeReasons.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -134,11 +135,29 @@ bool Compilation::loadText() {
 bool Compilation::loadGraph() {
   if (StringRef(Options.Model).ends_with(".mlir"))
     return loadText() && checkPrecisionPatterns(*Module, Options, Diags);
-  return Operators.read(Options.Operators, Diags) && loadModel(Options.Model) &&
-         checkPrecisionPatterns(*Module, Options, Diags) &&
-         runPasses("1-graph", *Module, [&](OpPassManager &Passes) {
-           addGraphPasses(Passes, Options);
-         });
+  if (!Operators.read(Options.Operators, Diags) || !loadModel(Options.Model) ||
+      !checkPrecisionPatterns(*Module, Options, Diags))
+    return false;
+  shape::Facts Before = graph::symbolFacts(*Module);
+  if (!runPasses("1-graph", *Module, [&](OpPassManager &Passes) {
+        addGraphPasses(Passes, Options);
+      }))
+    return false;
+  tellOfKeys(Before);
+  return true;
+}
+
+/// Symbols of which passes say more than the model and its user did.
+void Compilation::tellOfKeys(const shape::Facts &Before) {
+  graph::SizeReasons Reasons = graph::sizeReasons(*Module);
+  shape::Facts After = graph::symbolFacts(*Module);
+  for (const auto &[Name, Known] : Before.symbols())
+    if (auto It = After.symbols().find(Name);
+        It != After.symbols().end() && It->second.Min > Known.Min)
+      Report.Notes.push_back(Name + " is taken to be at least " +
+                             std::to_string(It->second.Min) + ": " +
+                             Reasons[Name] + ". With --dim " + Name +
+                             "=0..N it may be 0, and attention is slower");
 }
 
 bool Compilation::load() {

@@ -60,6 +60,20 @@ def RecogniseAttention : Pass<"recognise-attention", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def AssumeKeys : Pass<"assume-keys", "::mlir::ModuleOp"> {
+  let summary = "Takes numbers of keys that may be 0 to be at least 1";
+  let description = [{
+    Attention without keys has no kernel. Where a symbol of an input's size says
+    how many keys there are, and its user gave no range for it, it is at least 1
+    from here on, and `graph.reasons` says why. Other sizes are refused when they
+    are bound. Of past and new keys the new ones are at least 1.
+  }];
+  let options = [
+    ListOption<"Given", "given", "std::string", "Symbols whose ranges a user gave, which stay">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
   let summary = "Moves transposes toward the results until they meet and cancel";
   let description = [{

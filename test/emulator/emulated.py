@@ -46,8 +46,8 @@ def device_models(name):
 
 
 def kernels(shown):
-    """The lines of kernels in what `kpc inspect` says of an artifact for one target."""
-    return shown[shown.index("kernels of"):].split("\nremarks:")[0].splitlines()[2:]
+    """The lines of kernels in what `kpc inspect` says of an artifact, for its first target."""
+    return shown[shown.index("kernels of"):].split("\nremarks:")[0].split("\nkernels of")[0].splitlines()[2:]
 
 
 def dims(values):

@@ -9,6 +9,7 @@
 #include "passes/graph/linalg/KernelWriter.h"
 #include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -47,6 +48,19 @@ static int64_t weightBytes(RegionOp Region, BlockArgument Argument,
   return Bytes >= LeastPrefetched ? Bytes : 0;
 }
 
+/// Whether no kernel of a run is in front of this one, as it reads weights and
+/// the model's inputs alone. It has no time to wait in which weights come: to
+/// ask for them ahead took 7 % longer where the L2 cache had them.
+static bool isFirst(RegionOp Region) {
+  return llvm::all_of(Region.getInputs(), [](Value Source) {
+    while (auto Reshape = Source.getDefiningOp<ReshapeOp>())
+      Source = Reshape.getX();
+    auto Argument = dyn_cast<BlockArgument>(Source);
+    return Argument ? isa<func::FuncOp>(Argument.getOwner()->getParentOp())
+                    : isa<WeightOp, ConstantOp>(Source.getDefiningOp());
+  });
+}
+
 KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
                            const shape::Facts &Facts,
                            const LeadingDimensions &Rows)
@@ -67,8 +81,9 @@ KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
         llvm::to_vector(llvm::seq<int64_t>(From, To)));
   };
   SmallVector<int64_t> WeightBytes;
+  bool IsFirst = isFirst(Region);
   for (BlockArgument Argument : Region.getBody().getArguments())
-    WeightBytes.push_back(weightBytes(Region, Argument, Rows));
+    WeightBytes.push_back(IsFirst ? 0 : weightBytes(Region, Argument, Rows));
   bool HasWeights = llvm::any_of(WeightBytes, [](int64_t N) { return N > 0; });
   Kernel->setAttr(
       kernel::KernelDialect::BuffersAttrHelper::getNameStr(),
