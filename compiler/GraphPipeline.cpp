@@ -287,6 +287,7 @@ static void addQuantisation(OpPassManager &Passes,
   }
   graph::QuantiseConvsOptions Convs;
   Ask(Convs);
+  Convs.Fp8 = Use(target::multipliesFp8(For.first()));
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseConvs(Convs));
   graph::QuantiseGemmsOptions Gemms;
   Ask(Gemms);

@@ -107,15 +107,15 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
     x is `[N, spatial..., C]`, w is `[spatial..., C/groups, O]`, y is
     `[N, spatial..., O]`. Lists have one entry a spatial dimension; x is
     surrounded by `low` and `high` zeros. Channel o belongs to group
-    `o / (O/groups)`. Of integers of 8 bits the result is i32, as that of
-    `graph.matmul`.
+    `o / (O/groups)`. Of FP8 the result is f32 and of integers of 8 bits i32, as
+    that of `graph.matmul`.
 
     ```mlir
     %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1
        : !graph.tensor<[n, 224, 224, 3], f32>, !graph.tensor<[7, 7, 3, 64], f32>
     ```
   }];
-  let arguments = (ins Graph_NumberTensor:$x, Graph_NumberTensor:$w, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$dilation,
+  let arguments = (ins Graph_FactorTensor:$x, Graph_FactorTensor:$w, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$dilation,
                        DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, I64Attr:$groups);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $w `stride` $stride `dilation` $dilation `low` $low `high` $high `groups` $groups

@@ -47,14 +47,12 @@ static bool wraps(Operation *Op) {
   return isInteger(typeOf(Op->getResult(0)).getElementType());
 }
 
-StringRef graph::refusalOfInt8(ConvOp Op, const shape::Facts &Facts) {
+StringRef graph::refusalOfFp8(ConvOp Op, const shape::Facts &Facts) {
   SymbolicTensorType Filter = typeOf(Op.getW()), Y = typeOf(Op.getY());
   int64_t Rank = Filter.getRank();
-  Expr Places = 1, Products = 1;
+  Expr Places = 1;
   for (const Expr &Size : Y.getDims().drop_back())
     Places = Places * Size;
-  for (const Expr &Size : Filter.getDims().drop_back())
-    Products = Products * Size;
   std::optional<int64_t> Channels = Filter.getStaticDim(Rank - 2);
   if (Rank > 5)
     return "it has more than three spatial dimensions";
@@ -65,6 +63,16 @@ StringRef graph::refusalOfInt8(ConvOp Op, const shape::Facts &Facts) {
   if (Facts.optimum(Places).value_or(FewestColumns) < FewestColumns ||
       Facts.optimum(Y.getDims().back()).value_or(FewestColumns) < FewestColumns)
     return "the result has fewer than 8 places or outputs";
+  return "";
+}
+
+StringRef graph::refusalOfInt8(ConvOp Op, const shape::Facts &Facts) {
+  // But for the sums, what kernels ask for is the same.
+  if (StringRef Why = refusalOfFp8(Op, Facts); !Why.empty())
+    return Why;
+  Expr Products = 1;
+  for (const Expr &Size : typeOf(Op.getW()).getDims().drop_back())
+    Products = Products * Size;
   if (!wraps(Op) && Facts.range(Products).Max > MostProducts)
     return "its sums may not fit in 32 bits";
   return "";

@@ -22,6 +22,7 @@
 #include "compiler/target/Target.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeHeads.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
@@ -33,7 +34,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
-#include <set>
 
 using namespace mlir;
 using namespace kpc;
@@ -201,21 +201,6 @@ Value Decomposition::write() {
       CompareOp::create(B, Loc, Predicate::eq, Most, like(-INFINITY, Most));
   P = SelectOp::create(B, Loc, spread(None, Sizes), like(0, P), P);
   return perGroup(P, Op.getV());
-}
-
-/// Whether an attention is of few queries by all that is said of their number.
-bool hasFewQueries(const Expr &Queries, const shape::Facts &Facts) {
-  if (Facts.range(Queries).Max <= schedule::MostDecodeQueries)
-    return true;
-  std::set<std::string, std::less<>> Names;
-  Queries.collectSymbols(Names);
-  for (const std::string &Name : Names) {
-    auto Known = Facts.symbols().find(Name);
-    if (Known == Facts.symbols().end() || !Known->second.Optimum)
-      return false;
-  }
-  return Facts.optimum(Queries).value_or(INT64_MAX) <=
-         schedule::MostDecodeQueries;
 }
 
 /// Elements of a head that builders take.

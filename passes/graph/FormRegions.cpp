@@ -32,6 +32,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeHeads.h"
 #include "passes/graph/CodeProducts.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
@@ -322,13 +323,14 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   if (isa<SortRunsOp>(Op))
     return "a sort's kernel writes what it has sorted";
   if (isa<AttentionOp>(Op)) {
-    if (G.Ops.size() == 1 && isOrderOfHeads(G.Ops.front()))
+    if ((G.Ops.size() == 1 && isOrderOfHeads(G.Ops.front())) ||
+        endsCodeAttention(cast<AttentionOp>(Op), G.Ops))
       return {};
     return "attention is a kernel of its own";
   }
   if (G.Root && isa<AttentionOp>(G.Root)) {
-    if ((isOrderOfHeads(Op) && llvm::all_of(Op->getUses(), readsMemory)) ||
-        isSliceOfHeads(Op))
+    if ((isOrderOfHeads(Op) && llvm::all_of(Op->getUses(), readsHeads)) ||
+        isSliceOfHeads(Op) || widensHeads(Op))
       return {};
     return "attention is a kernel of its own";
   }

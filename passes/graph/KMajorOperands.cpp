@@ -80,7 +80,7 @@ SmallVector<int64_t> filterOrder(ConvOp Conv) {
   auto IsZero = [](int64_t V) { return V == 0; };
   // As pad-channels has made it: the zeros around the image are in memory.
   int64_t Few =
-      isInt8(typeOf(Conv.getW()).getElementType()) ? FewBytes : RowElements;
+      isCode(typeOf(Conv.getW()).getElementType()) ? FewBytes : RowElements;
   bool FoldsTaps = Channels && *Channels <= Few && Conv.getGroups() == 1 &&
                    Conv.getDilation().back() == 1 &&
                    llvm::all_of(Conv.getLow(), IsZero) &&
@@ -97,7 +97,7 @@ std::optional<SmallVector<int64_t>> wantedOrder(OpOperand &Read,
                                                 const shape::Facts &Facts) {
   if (auto Conv = dyn_cast<ConvOp>(Read.getOwner())) {
     bool HasKernel =
-        Conv.getGroups() == 1 || isInt8(typeOf(Conv.getW()).getElementType());
+        Conv.getGroups() == 1 || isCode(typeOf(Conv.getW()).getElementType());
     return HasKernel ? std::optional(filterOrder(Conv)) : std::nullopt;
   }
   SymbolicTensorType Ty = typeOf(Read.get());

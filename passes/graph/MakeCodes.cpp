@@ -81,14 +81,13 @@ StringRef CodePolicy::refusal(Operation *Product) const {
   auto Conv = dyn_cast<ConvOp>(Product);
   if (Type == CodeType::None)
     return "it is to stay as it is";
-  if (Conv && Type == CodeType::Fp8)
-    return "no kernel of convolutions multiplies FP8";
   if (useOf(Type) == CodeUse::None)
     return "the target does not multiply such codes";
   if (Conv && !statisticsOf(Conv))
     return "no calibration has the range of its input";
   if (Conv)
-    return refusalOfInt8(Conv, Facts);
+    return Type == CodeType::Int8 ? refusalOfInt8(Conv, Facts)
+                                  : refusalOfFp8(Conv, Facts);
   auto Gemm = cast<MatmulOp>(Product);
   return Type == CodeType::Int8 ? refusalOfInt8(Gemm, Facts)
                                 : refusalOfFp8(Gemm, Facts, Wgmma);

@@ -131,7 +131,7 @@ struct PadChannelsPass : graph::impl::PadChannelsBase<PadChannelsPass> {
     getOperation().walk([&](ConvOp Conv) {
       Type Element = typeOf(Conv.getX()).getElementType();
       bool Stays = Kept->match(Conv);
-      if (isInt8(Element))
+      if (isCode(Element))
         padChannels(Conv, ByteUnit);
       else if (!Floats)
         return;

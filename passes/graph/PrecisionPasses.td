@@ -39,7 +39,9 @@ def SinkScales : Pass<"sink-scales", "::mlir::func::FuncOp"> {
     For GEMMs whose operands are both dequantised by one scale or by one for each
     row of A or column of B, with more than 16 rows: with `fp8` from f8E4M3FN or
     f8E5M2. With `int8` from integers of 8 bits, whose zero points are taken off the sums; or
-    integers themselves, as those of MatMulInteger are.
+    integers themselves, as those of MatMulInteger are. With `fp8` also for
+    attention of few queries whose keys and values are codes of f8E4M3FN: it
+    keeps casts of the codes and the mark `graph.codes`.
   }];
   let options = [
     Option<"Fp8", "fp8", "bool", "true", "The target multiplies FP8">,
@@ -144,17 +146,18 @@ def CorrectBias : Pass<"correct-bias", "::mlir::func::FuncOp"> {
 }
 
 def QuantiseConvs : Pass<"quantise-convs", "::mlir::func::FuncOp"> {
-  let summary = "Convolutions of a known range multiply integers of 8 bits, which this pass makes of them";
+  let summary = "Convolutions of a known range multiply FP8 (E4M3) or integers of 8 bits, which this pass makes of them";
   let description = [{
     Filters have a scale for each output. The image has the one that the module's
-    `graph.calibration` gives, and becomes ui8 where nothing of it is negative.
-    Options are those of quantise-gemms. Convolutions that kernels of integers do
-    not take stay as they are.
+    `graph.calibration` gives, and of integers becomes ui8 where nothing of it is
+    negative. Options are those of quantise-gemms. Convolutions that kernels of
+    codes do not take stay as they are.
   }];
   let options = [
     Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
     ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
-    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">
+    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

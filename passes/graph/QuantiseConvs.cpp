@@ -1,4 +1,5 @@
-//===- QuantiseConvs.cpp - Convolutions of integers from those of floats --===//
+//===- QuantiseConvs.cpp - Convolutions of codes from those of floats
+//------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,6 +17,7 @@
 ///
 /// An image that is never negative, as after a ReLU, becomes ui8, whose
 /// greatest number is 255. The zeros around an image are zeros of codes, too.
+/// FP8 (E4M3) has the greatest number 448; products are added up in f32.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +45,7 @@ struct QuantiseConvsPass : graph::impl::QuantiseConvsBase<QuantiseConvsPass> {
     if (!isGraphFunction(Func))
       return;
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, For, Int8, /*Fp8=*/"none"}, Func);
+        CodePolicy::read({TypeName, For, Int8, Fp8}, Func);
     if (failed(Policy))
       return signalPassFailure();
     SmallVector<ConvOp> Products;

@@ -24,11 +24,13 @@
 /// column of B, is multiplied as it is, by tensor cores for codes, and the
 /// scales are part of the epilogue. Transposes between stay in front of the
 /// GEMM. GEMMs of i32 whose factors are codes (MatMulInteger) have no scales,
-/// and convolutions are the same with the filter's outputs for columns.
+/// and convolutions are the same with the filter's outputs for columns. Of
+/// attention see CodeHeads.h.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeHeads.h"
 #include "passes/graph/CodeOperand.h"
 #include "passes/graph/CodeProducts.h"
 #include "passes/graph/GraphFunction.h"
@@ -141,6 +143,11 @@ struct SinkScalesPass : graph::impl::SinkScalesBase<SinkScalesPass> {
     for (ConvOp Op : Filters)
       if (isMade(Op))
         sink(Op, Facts);
+    SmallVector<AttentionOp> Attentions;
+    Func.walk([&](AttentionOp Op) { Attentions.push_back(Op); });
+    for (AttentionOp Op : Attentions)
+      if (Fp8)
+        sink(Op, Facts);
   }
 
 private:
@@ -191,18 +198,20 @@ private:
     std::optional<CodeOperand> X = CodeOperand::read(Op->getOpOperand(0), -1),
                                W = CodeOperand::read(Op->getOpOperand(1),
                                                      Rank - 1);
-    if (!Int8 || !X || !W || !isTaken(Op, *X, *W) ||
-        isFp8(typeOf(X->Codes).getElementType()))
+    if (!X || !W || !isTaken(Op, *X, *W))
       return;
     if (isExactInFloats(Op))
       return multiplyFloats(Op);
     OpBuilder B(Op);
     Location Loc = Op.getLoc();
-    W->moveZero(B, Loc);
+    bool IsFp8 = isFp8(typeOf(X->Codes).getElementType());
+    if (!IsFp8)
+      W->moveZero(B, Loc);
     StringRef Why = W->Zero && Op.getGroups() > 1
                         ? "the filter of groups has zero points"
-                        : refusalOfInt8(Op, Facts);
-    tell(Op, Why, /*IsFp8=*/false);
+                    : IsFp8 ? refusalOfFp8(Op, Facts)
+                            : refusalOfInt8(Op, Facts);
+    tell(Op, Why, IsFp8);
     if (!Why.empty())
       return;
     CodeOperand Image = *X, Filter = *W;
@@ -219,6 +228,23 @@ private:
           MulOp::create(B, Loc, sumsOfWindows(B, Op, Image, typeOf(Y)),
                         spread(B, Loc, W->Zero, typeOf(Y), Rank - 1)));
     finish(B, Op, Y, *X, *W);
+  }
+
+  static void sink(AttentionOp Op, const shape::Facts &Facts) {
+    Location Loc = Op.getLoc();
+    std::optional<StringRef> Why = sinkScalesOfHeads(Op, Facts);
+    if (!Why)
+      return;
+    if (Why->empty())
+      remark::passed(Loc,
+                     remark::RemarkOpts::name("fp8").category("quantisation"))
+          << "Keys and values are read as codes of FP8.";
+    else
+      remark::missed(
+          Loc, remark::RemarkOpts::name("refused").category("quantisation"))
+          << "Keys and values of FP8 are dequantised in front of the "
+             "attention, because "
+          << Why->str() << ".";
   }
 
   /// The sums of what an image's codes are without their zero point, under the

@@ -47,9 +47,11 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
   ConvCost Cost;
   Cost.Schedule = S;
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
+  double OfStep =
+      Products / (OperationsPerCycle * 2 / double(Shape.ElementBytes));
   Cost.Mma = Steps *
-             (Products / (OperationsPerCycle * 2 / double(Shape.ElementBytes)) +
-              StepCycles) /
+             std::max(OfStep + StepCycles,
+                      Shape.Promotes ? S.promotedCycles(OfStep) : 0) /
              PerMicrosecond;
   // One line for each pixel, and each channel's outputs, of which blocks that
   // share them look up a part each.
@@ -112,8 +114,8 @@ bool isLegal(const ConvSchedule &S, const ConvShape &Shape,
   return T.Can.Wgmma && Steps(S.TileM, MaxM) &&
          Steps(S.TileN, S.TileM == MaxM ? MaxNOfThree : MaxN) &&
          (Line == LineBytes || Line == 64 || Line == ShortLineBytes) &&
-         S.Stages >= MinStages && S.Stages <= MaxStages &&
-         isLegalCluster(S, Shape, T) &&
+         (!Shape.Promotes || S.hasRoomToPromote()) && S.Stages >= MinStages &&
+         S.Stages <= MaxStages && isLegalCluster(S, Shape, T) &&
          S.Stages <= roomForStages(S, Shape, T) && S.GroupM >= 1 &&
          S.GroupM <= INT32_MAX;
 }

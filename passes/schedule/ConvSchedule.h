@@ -24,7 +24,8 @@ namespace kpc::schedule {
 struct ConvShape {
   int64_t Places = 0; ///< of the filter, in all images
   int64_t Outputs = 0, Channels = 0, Taps = 1;
-  int64_t ElementBytes = 2; ///< of pixels and filter; 4: tf32
+  int64_t ElementBytes = 2; ///< of pixels and filter; 4: tf32, 1: codes
+  bool Promotes = false;    ///< sums of FP8 are added up in registers
   int64_t ResultBytes = 2;
   bool KMajor = false;        ///< the filter is contiguous along channels
   int64_t LeastChannels = 1;  ///< whatever is optimal

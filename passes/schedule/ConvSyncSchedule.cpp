@@ -46,6 +46,7 @@ MmaSyncShape gemmOf(const ConvSyncSchedule &S, const ConvSyncShape &Shape) {
   Gemm.MoreSlotsOfA = SlotsToFindPixel;
   Gemm.HasResidual = Shape.HasResidual;
   Gemm.Split = Shape.Split;
+  Gemm.IsFp8 = Shape.IsFp8;
   return Gemm;
 }
 

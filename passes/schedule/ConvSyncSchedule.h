@@ -27,7 +27,9 @@ struct ConvSyncShape {
   int64_t Taps = 1;
   int64_t Channels = 0, Outputs = 0; ///< of one group
   int64_t Groups = 1;
-  int64_t ElementBytes = 2; ///< of pixels and filter: 2, or 4 for tf32
+  int64_t ElementBytes =
+      2;              ///< of pixels and filter: 2, 4 for tf32, 1 for codes
+  bool IsFp8 = false; ///< of one byte: FP8, not integers
   int64_t ResultBytes = 2;
   /// Bytes at whose multiples pixels and rows of the filter begin; 16 at most.
   int64_t PixelAlignment = 16, FilterAlignment = 16;

@@ -25,9 +25,9 @@ int64_t DecodeSchedule::neededRegisters(const DecodeShape &Shape) const {
   // Queries in 16 bits, sums in f32, scores; room for what is loaded of a
   // step, addresses, and the rows' totals.
   constexpr int64_t Room = 64;
-  int64_t Halves = Rows / 8;
-  return Halves * ((Shape.Depth + 31) / 32 * 4 +
-                   paddedWidth(Shape.Width) / 64 * 16) +
+  int64_t Halves = Rows / 8, Chunk = 4 * Shape.pieceElements();
+  return Halves * ((Shape.Depth + Chunk - 1) / Chunk * Chunk / 8 +
+                   paddedWidth(Shape) / 4) +
          Keys / 2 + Room;
 }
 
@@ -75,7 +75,6 @@ constexpr double StepMicroseconds = 0.25, StepRate = 36e3;
 constexpr double StartMicroseconds = 2.5, BlockMicroseconds = 1.5,
                  ClusterMicroseconds = 0.8;
 constexpr double AnySmCount = 100, AnyGBps = 2000;
-constexpr int64_t ElementBytes = 2;
 
 /// The rate of two that bound each other: near the lesser, below it where they
 /// are alike.
@@ -108,8 +107,8 @@ DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
   double Steps = double(Shape.Keys) / double(S.stride());
   double Waste = std::max(std::ceil(Steps) / std::max(Steps, 1e-6), 1.0);
   Cost.Stream = double(Shape.Streams) * double(Shape.Keys) *
-                double(Shape.Depth + Shape.Width) * ElementBytes / Rate *
-                std::sqrt(Waste);
+                double((Shape.Depth + Shape.Width) * Shape.ElementBytes) /
+                Rate * std::sqrt(Waste);
   // Tiles of rows read again what the first has brought to the second cache.
   Cost.Stream *= 1 + (Tiles - 1) / 2;
   double Waves = std::ceil(Blocks / (SmCount * Resident));
@@ -132,10 +131,13 @@ std::vector<DecodeCost> schedule::rankDecodeSchedules(const DecodeShape &Shape,
                                                       const target::Target &T) {
   std::vector<DecodeCost> Ranked;
   constexpr uint32_t Both = target::MmaF16 | target::MmaBf16;
-  auto IsHead = [](int64_t Size) {
-    return Size >= 8 && Size <= 256 && Size % 8 == 0;
+  int64_t Piece = Shape.pieceElements();
+  auto IsHead = [&](int64_t Size) {
+    return Size >= 8 && Size <= 256 && Size % Piece == 0;
   };
-  if ((T.Can.MmaSync & Both) != Both || !T.Can.CpAsync ||
+  // Codes are widened by an instruction of their own.
+  bool IsWidened = Shape.ElementBytes > 1 || (T.Can.MmaSync & target::MmaFp8);
+  if ((T.Can.MmaSync & Both) != Both || !T.Can.CpAsync || !IsWidened ||
       !IsHead(Shape.Depth) || !IsHead(Shape.Width))
     return Ranked;
   auto AddWithWarps = [&](int64_t Warps) {

@@ -37,6 +37,11 @@ struct DecodeShape {
   int64_t Keys = 0;
   int64_t Depth = 0; ///< of q and k
   int64_t Width = 0; ///< of v and y
+  /// Of keys and values; 1: codes of FP8. Queries have 16 bits.
+  int64_t ElementBytes = 2;
+
+  /// Elements in the 16 bytes that a lane multiplies at a time.
+  int64_t pieceElements() const { return 16 / ElementBytes; }
 };
 
 struct DecodeSchedule {
@@ -51,19 +56,23 @@ struct DecodeSchedule {
   int64_t stride() const { return Keys * Warps * Blocks; }
   /// Neighbouring lanes that copy a key, or its value, 16 bytes each: a power
   /// of two that holds what the tensor cores take at once.
-  static int64_t keyLanes(int64_t Depth) { return lanes(Depth, 32); }
-  static int64_t valueLanes(int64_t Width) { return lanes(Width, 64); }
+  static int64_t keyLanes(const DecodeShape &Shape) {
+    return lanes(Shape.Depth * Shape.ElementBytes, 64);
+  }
+  static int64_t valueLanes(const DecodeShape &Shape) {
+    return lanes(Shape.Width * Shape.ElementBytes, 128);
+  }
   int64_t keyBytes(const DecodeShape &Shape) const {
-    return Keys * keyLanes(Shape.Depth) * 16;
+    return Keys * keyLanes(Shape) * 16;
   }
   /// Shared memory of a step: its keys, and behind them its values.
   int64_t stepBytes(const DecodeShape &Shape) const {
-    return keyBytes(Shape) + Keys * valueLanes(Shape.Width) * 16;
+    return keyBytes(Shape) + Keys * valueLanes(Shape) * 16;
   }
   /// What a warp hands over at its end: sums, greatest score and total of each
   /// row.
   int64_t partBytes(const DecodeShape &Shape) const {
-    return Rows * (paddedWidth(Shape.Width) + 4) * 4;
+    return Rows * (paddedWidth(Shape) + 4) * 4;
   }
   /// Dynamic shared memory: steps, and behind the last one the parts.
   int64_t sharedBytes(const DecodeShape &Shape) const;
@@ -73,13 +82,17 @@ struct DecodeSchedule {
   int64_t resident(const DecodeShape &Shape, const target::Target &T) const;
   std::string str() const;
 
-  /// Columns as the tensor cores' fragments have them.
-  static int64_t paddedWidth(int64_t Width) { return (Width + 63) / 64 * 64; }
+  /// Columns as the tensor cores' fragments have them: eight lanes have a piece
+  /// of 16 bytes each.
+  static int64_t paddedWidth(const DecodeShape &Shape) {
+    int64_t Chunk = 8 * Shape.pieceElements();
+    return (Shape.Width + Chunk - 1) / Chunk * Chunk;
+  }
 
 private:
-  static int64_t lanes(int64_t Size, int64_t Chunk) {
+  static int64_t lanes(int64_t Bytes, int64_t Chunk) {
     return int64_t(
-        std::bit_ceil(uint64_t((Size + Chunk - 1) / Chunk * Chunk / 8)));
+        std::bit_ceil(uint64_t((Bytes + Chunk - 1) / Chunk * Chunk / 16)));
   }
 };
 

@@ -34,6 +34,16 @@ int64_t GemmSchedule::partColumns() const {
   return std::gcd(storedColumns(), StagingColumns);
 }
 
+bool GemmSchedule::hasRoomToPromote() const {
+  return !PingPong && 2 * sumsOfThread() <= (TileM == MaxM ? MostPromotedOfThree
+                                                           : MostPromotedSums);
+}
+
+double GemmSchedule::promotedCycles(double AllCycles) const {
+  double Additions = double(sumsOfThread()) * 128 / LanesPerCycle;
+  return AllCycles / double(consumers()) + PromoteCycles + Additions;
+}
+
 std::string GemmSchedule::tileText() const {
   char Text[160];
   std::snprintf(Text, sizeof Text, " %ldx%ldx%ld stages %ld group_m %ld",
@@ -107,17 +117,6 @@ double sharedCycles(const GemmSchedule &S, const GemmShape &Shape) {
   return S.TileM == 64 ? Cycles * OneChainFactor : Cycles;
 }
 
-/// Cycles of a step of FP8 for one warpgroup: its own products, the wait for
-/// them, and its additions; 0 for other types. `AllCycles`: the products of all
-/// warpgroups, which share the tensor cores.
-double promotedCycles(const GemmSchedule &S, const GemmShape &Shape,
-                      double AllCycles) {
-  if (!Shape.Promotes)
-    return 0;
-  double Additions = double(S.sumsOfThread()) * 128 / LanesPerCycle;
-  return AllCycles / double(S.consumers()) + PromoteCycles + Additions;
-}
-
 GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
                 const target::Target &T) {
   // In floating point: sizes of which nothing is known may be huge.
@@ -132,9 +131,10 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
   double StepCycles = double(S.TileM * S.TileN * S.TileK) * 2 /
                       (OperationsPerCycle * 2 / double(Shape.ElementBytes));
-  Cost.Mma = Steps *
-             std::max(StepCycles, promotedCycles(S, Shape, StepCycles)) /
-             PerMicrosecond;
+  Cost.Mma =
+      Steps *
+      std::max(StepCycles, Shape.Promotes ? S.promotedCycles(StepCycles) : 0) /
+      PerMicrosecond;
   // All bytes come in, but each block looks up only those that it copies.
   double Lines = double(S.TileM * Shape.LinesOfA) / double(S.ClusterN) +
                  double(S.TileN * Shape.LinesOfB) / double(S.ClusterM);
@@ -236,14 +236,6 @@ bool isLegalTurn(const GemmSchedule &S) {
           S.TileN >= FewestColumnsInTurn && S.sumsOfThread() <= MostSumsInTurn);
 }
 
-/// Sums of FP8 are kept twice: those of all stages, and of the one under way.
-bool hasRoomToPromote(const GemmSchedule &S, const GemmShape &Shape) {
-  return !Shape.Promotes ||
-         (!S.PingPong &&
-          2 * S.sumsOfThread() <=
-              (S.TileM == MaxM ? MostPromotedOfThree : MostPromotedSums));
-}
-
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
              const target::Target &T) {
   auto Steps = [](int64_t Size, int64_t Most) {
@@ -252,7 +244,7 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
   return T.Can.Wgmma && Steps(S.TileM, MaxM) &&
          Steps(S.TileN, S.TileM == MaxM ? MaxNOfThree : MaxN) &&
          isLegalShare(S, Shape) && keepsPairs(S, Shape) && isLegalTurn(S) &&
-         hasRoomToPromote(S, Shape) &&
+         (!Shape.Promotes || S.hasRoomToPromote()) &&
          S.TileK == LineBytes / Shape.ElementBytes && S.Stages >= MinStages &&
          S.Stages <= MaxStages && isLegalCluster(S, Shape, T) &&
          S.Stages <= roomForStages(S, Shape, T) && S.GroupM >= 1 &&

@@ -81,6 +81,13 @@ struct GemmSchedule {
   int64_t consumerRows() const { return PingPong ? TileM : 64; }
   /// Sums of a tile that a thread has.
   int64_t sumsOfThread() const { return consumerRows() * TileN / 128; }
+  /// Whether a thread has registers for sums of FP8 twice: those of all stages,
+  /// and of the one under way.
+  bool hasRoomToPromote() const;
+  /// Cycles of a step of FP8 for one warpgroup: its own products, the wait for
+  /// them, and its additions. `AllCycles`: the products of all warpgroups,
+  /// which share the tensor cores.
+  double promotedCycles(double AllCycles) const;
   /// One warpgroup more is the producer.
   int64_t threads() const { return 128 * (1 + consumers()); }
   /// Bytes of a stage, and of all shared memory without barriers.

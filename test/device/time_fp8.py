@@ -2,25 +2,29 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""GEMMs of FP8 of kpc beside cuBLASLt (torch._scaled_mm): right, and how fast.
+"""GEMMs of FP8 of kpc beside cuBLASLt (torch._scaled_mm), and convolutions beside kpc's own of fp16: right, and how fast.
 
     python3 time_fp8.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 7] [--only REGEX]
 
 FOLDER is what fp8.py wrote. The reference is f64; side_by_side.py says how both sides are timed. `exact` is cuBLASLt without fast
-accumulation, to which `ratio` belongs; `fast` with it. `sums` is the error of the accumulators against exact ones.
+accumulation, to which `ratio` belongs; `fast` with it. Of a convolution `ratio` belongs to `half`, kpc's own of fp16.
 """
 
 import math
 import sys
 
+import numpy
 import torch
 
+from fp8 import SCALE_X, SCALE_Y, filters
 from side_by_side import Kernel, compare_bursts, compare_cases, error
 
 CODES = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
 KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 # RMS: rounding of the result, and of sums of 128 products in about 14 bits.
 LIMITS = {torch.float16: 8e-4, torch.bfloat16: 3e-3, torch.float32: 8e-4}
+
+MOST_OFF = 2e-2  # codes of E4M3 between two steps: sums have about 14 bits, codes 4
 
 
 def tensors(case):
@@ -48,7 +52,40 @@ def scaled_mm(case, inputs, kind, fast):
     return lambda: torch._scaled_mm(inputs["x"], inputs["w"].T, sx, sw, out_dtype=kind, use_fast_accum=fast)
 
 
+def run_conv(case, options):
+    torch.manual_seed(0)
+    kind = CODES[case["x"]]
+    x = (torch.randn(case["batch"], *case["size"], case["channels"], device="cuda").clamp(min=0) / SCALE_X).clamp(max=torch.finfo(kind).max).to(kind)
+    _, values, scales, bias = (torch.from_numpy(numpy.asarray(one)).double().cuda() for one in filters(case))
+    planes = x.double().movedim(-1, 1)
+    product = (torch.nn.functional.conv1d, torch.nn.functional.conv2d, torch.nn.functional.conv3d)[len(case["size"]) - 1]
+    sums = product(planes, values, None, case["step"], case["pad"], case["dilation"], case["groups"])
+    by = (slice(None), *[None] * len(case["size"]))
+    expected = (sums * SCALE_X * scales[by] + bias[by]).clamp(min=0).movedim(1, -1).contiguous()
+    ends = case["result"] == "e4m3"
+    out = torch.zeros(expected.shape, device="cuda", dtype=CODES["e4m3"] if ends else torch.float16)
+    kernel = Kernel(case, options, {"x": x}, {"y": out})
+    row = dict(case, same=kernel.same)
+    if ends:
+        wanted = (expected / SCALE_Y).clamp(max=448).float().to(CODES["e4m3"])
+        off = (kernel.first["y"].view(torch.uint8).int() - wanted.view(torch.uint8).int()).abs()
+        row.update(error=error(kernel.first["y"].double(), wanted.double()), off=(off > 0).double().mean().item())
+        row["right"] = row["same"] and off.max().item() <= 1 and row["off"] <= MOST_OFF
+    else:
+        row["error"] = error(kernel.first["y"], expected)
+        row["right"] = row["same"] and row["error"] <= LIMITS[torch.float16]
+    if case["purpose"] != "small" and options.rounds:
+        half = Kernel(dict(case, name=case["name"] + ".half"), options, {"x": (x.float() * SCALE_X).half()}, {"y": torch.zeros_like(out, dtype=torch.float16)})
+        row.update(compare_bursts({"kpc": kernel, "half": half}, options.rounds))
+        row["ratio"] = row["half"] / row["kpc"]
+        half.close()
+    kernel.close()
+    return row
+
+
 def run_case(case, options):
+    if case["form"] == "conv":
+        return dict(case, error=0.0, same=True, right=True, purpose="half") if case["half"] else run_conv(case, options)
     kind = KINDS[case["type"]]
     inputs = tensors(case)
     out = torch.full((case["rows"], case["columns"]), math.nan, device="cuda", dtype=kind)
@@ -73,7 +110,7 @@ def run_case(case, options):
 
 
 def describe(row):
-    words = [f"{name} {row[name]:.1f} us" + (f" ({row[name + '_error']:.1e})" if name + "_error" in row else "") for name in ("kpc", "exact", "fast") if name in row]
+    words = [f"{name} {row[name]:.1f} us" + (f" ({row[name + '_error']:.1e})" if name + "_error" in row else "") for name in ("kpc", "exact", "fast", "half") if name in row]
     return "  ".join(words + ([f"{row['ratio']:.3f}"] if "ratio" in row else []) + ([f"{row['tflops']:.0f} TFLOP/s"] if "tflops" in row else []))
 
 

@@ -4,19 +4,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Networks of networks.py in precisions beside each other: how far each is from fp32, and how fast.
 
-    python3 time_precisions.py FOLDER --kpc KPC --runtime libkpc_runtime.so [--precisions fp16,fp8] [--json FILE] [--rounds 5] [--only REGEX]
+    python3 time_precisions.py FOLDER --kpc KPC --runtime libkpc_runtime.so [--precisions fp16,fp8] [--calibrate N] [--json FILE] [--rounds 5]
+        [--only REGEX]
 
 Exports the networks into FOLDER with weights from a seed, and compiles each for each of its timed sizes alone. `error` is the RMS
 error against PyTorch in fp32 without tf32, of values that those weights give; `ratio` is the time of the first precision over that
-of the last. Nothing is `right` or wrong here: what an error of weights from a seed means for a trained model, that model shows.
+of the last. With --calibrate, fp8 and int8 have constant scales of N random samples of four, as kpc calibrate finds them: convolutions
+are quantised then, too. Nothing is `right` or wrong here: what an error of weights from a seed means for a trained model, that model shows.
 """
 
 import argparse
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
+import numpy
 import torch
 
 import network_sides
@@ -31,6 +35,7 @@ def arguments():
     parser.add_argument("--runtime", required=True)
     parser.add_argument("--arch", default="sm_90a")
     parser.add_argument("--precisions", default="fp16,fp8")
+    parser.add_argument("--calibrate", type=int, default=0, metavar="N")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", metavar="REGEX", help="networks and sizes, 'bert-base b8s512' say")
@@ -38,7 +43,23 @@ def arguments():
     return parser.parse_args()
 
 
-def measure(network, sizes, module, options, precisions):
+def calibrated(network, module, options):
+    """Options of kpc compile for precisions of 8 bits."""
+    if not options.calibrate:
+        return ()
+    model, samples = options.out / f"{network.stem}.onnx", options.out / f"{network.name}.samples"
+    samples.mkdir(exist_ok=True)
+    for number in range(options.calibrate):
+        given, _ = module.feed(dict(network.timed[0], batch=4), torch.float16)
+        torch.manual_seed(number)
+        made = {name: torch.randn_like(x) if x.is_floating_point() else x for name, x in given.items()}
+        numpy.savez(samples / f"{number}.npz", **{name: x.float().cpu().numpy() if x.is_floating_point() else x.cpu().numpy() for name, x in made.items()})
+    found = options.out / f"{network.name}.calibration"
+    subprocess.run([options.kpc, "calibrate", model, "--data", samples, "-o", found, "-q", "--no-cache"], check=True)
+    return ("--calibration", str(found))
+
+
+def measure(network, sizes, module, options, precisions, calibration):
     given, _ = module.feed(sizes, torch.float16)
     want = [value.clone() for value in network_sides.listed(module.wide(*given.values()))]
     out = {name: torch.empty_like(value) for name, value in zip(module.outputs, want)}
@@ -46,7 +67,8 @@ def measure(network, sizes, module, options, precisions):
     for precision in precisions:
         artifact = f"{network.name}.{networks.label(sizes)}.{precision}.kpc"
         dims = [f"{name}={size}" for name, size in sizes.items()]
-        networks.compile_network(network, dims, ("--precision", precision), artifact, options)
+        more = calibration if precision in ("fp8", "int8") else ()
+        networks.compile_network(network, dims, ("--precision", precision, *more), artifact, options)
         session = Session(options.runtime, str(options.out / artifact))
         row["error"][precision], same = network_sides.results(session, given, out, want)
         if not same:
@@ -72,8 +94,9 @@ def main():
             continue
         networks.make_model(network, options)
         module = network_sides.Network(options.out / f"{network.stem}.onnx")
+        calibration = calibrated(network, module, options)
         for sizes in wanted:
-            row = measure(network, sizes, module, options, precisions)
+            row = measure(network, sizes, module, options, precisions, calibration)
             words = [f"{p} {row['us'][p]:.1f} us (error {row['error'][p]:.1e})" for p in precisions]
             print(f"{row['name']:24s} {', '.join(words)}: {row['ratio']:.2f} {row.get('problem', '')}", flush=True)
             rows.append(row)

@@ -81,7 +81,7 @@ def main():
     digits = Case(kpc, driver, folder, EXAMPLES / "digits/digits.onnx", "image", images, "scores", ("--dim", "batch=1..64:opt=32"))
     good = [layer.check("sm_90a", "fp8", "fp8 -> i8"), layer.check("sm_90a", "int8", "int8 -> i8"),
             layer.check("sm_80", "int8", "int8 -> i8"), digits.check("sm_80", "int8", "int8 -> i8"),
-            digits.check("sm_90a", "int8", "int8 -> i8")]
+            digits.check("sm_90a", "int8", "int8 -> i8"), digits.check("sm_90a", "fp8", "fp8 -> i8")]
     return 0 if all(good) else 1
 
 

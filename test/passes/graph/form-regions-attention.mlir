@@ -63,4 +63,27 @@ module attributes {graph.symbols = {s = {min = 1}}} {
     %1 = graph.attention %q, %0, %0 scale 0.125 : !q, !q, !q
     return %1 : !q
   }
+
+  // An attention that reads codes holds their casts, its factor and what turns it.
+  // CHECK-LABEL: func.func @codes
+  // CHECK: graph.region {{.*}}(%arg1, %arg0) :
+  // CHECK-NEXT: ^bb0
+  // CHECK-DAG: graph.transpose %{{.*}} [0, 2, 1, 3] : <[2, s, 4, 64], f8E4M3FN>
+  // CHECK-DAG: graph.cast %{{.*}} to f16 : <[2, 4, s, 64], f8E4M3FN>
+  // CHECK: graph.attention {{.*}} {{{.*}}graph.codes}
+  // CHECK: graph.mul
+  // CHECK: graph.transpose
+  // CHECK-NEXT: graph.yield
+  // CHECK-NEXT: }
+  // CHECK-NEXT: return
+  func.func @codes(%q: !q {graph.name = "q"}, %k: !graph.tensor<[2, s, 4, 64], f8E4M3FN> {graph.name = "k"}) -> (!flat {graph.name = "y"}) {
+    %half = graph.constant dense<5.0e-01> : tensor<f16>
+    %t = graph.transpose %k [0, 2, 1, 3] : !graph.tensor<[2, s, 4, 64], f8E4M3FN>
+    %c = graph.cast %t to f16 : !graph.tensor<[2, 4, s, 64], f8E4M3FN>
+    %0 = graph.attention %q, %c, %c scale 0.125 {graph.codes} : !q, !q, !q
+    %all = graph.broadcast %half : !graph.tensor<[], f16> to !q
+    %1 = graph.mul %0, %all : !q
+    %2 = graph.transpose %1 [0, 2, 1, 3] : !q
+    return %2 : !flat
+  }
 }

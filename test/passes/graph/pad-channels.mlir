@@ -94,3 +94,18 @@ func.func @kept(%x: !graph.tensor<[n, 8, 8, 3], f32>) -> (!graph.tensor<[n, 6, 6
   %1 = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 8, 8, 3], f32>, !graph.tensor<[3, 3, 3, 8], f32> loc("body")
   return %0, %1 : !graph.tensor<[n, 6, 6, 8], f32>, !graph.tensor<[n, 6, 6, 8], f32>
 }
+
+// Codes of 8 bits lie in units of 16: at steps of two pixels, eight channels and the zeros around the image; else whole units.
+// CHECK-LABEL: @codes(
+// CHECK: graph.pad %arg0, %{{.*}} low [0, 3, 3, 0] high [0, 3, 3, 5]
+// CHECK: graph.conv {{.*}} low [0, 0] high [0, 0] groups 1 : <[n, 38, 38, 8], f8E4M3FN>, <[7, 7, 8, 32], f8E4M3FN>
+// CHECK: graph.pad %arg1, %{{.*}} low [0, 0, 0, 0] high [0, 0, 0, 12]
+// CHECK: graph.conv {{.*}} low [1, 1] high [1, 1] groups 1 : <[n, 16, 16, 32], f8E4M3FN>, <[3, 3, 32, 16], f8E4M3FN>
+func.func @codes(%x: !graph.tensor<[n, 32, 32, 3], f8E4M3FN>, %z: !graph.tensor<[n, 16, 16, 20], f8E4M3FN>)
+    -> (!graph.tensor<[n, 16, 16, 32], f32>, !graph.tensor<[n, 16, 16, 16], f32>) {
+  %w = graph.weight "m#w" [] : !graph.tensor<[7, 7, 3, 32], f8E4M3FN>
+  %v = graph.weight "m#v" [] : !graph.tensor<[3, 3, 20, 16], f8E4M3FN>
+  %0 = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1 : !graph.tensor<[n, 32, 32, 3], f8E4M3FN>, !graph.tensor<[7, 7, 3, 32], f8E4M3FN>
+  %1 = graph.conv %z, %v stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !graph.tensor<[n, 16, 16, 20], f8E4M3FN>, !graph.tensor<[3, 3, 20, 16], f8E4M3FN>
+  return %0, %1 : !graph.tensor<[n, 16, 16, 32], f32>, !graph.tensor<[n, 16, 16, 16], f32>
+}

@@ -1,5 +1,5 @@
-// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-convs{for=plain=fp32},quantise-gemms{type=int8 for=plain=fp16,eight=fp8}))' | FileCheck %s
-// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-convs{int8=rounded},quantise-gemms{type=int8 int8=rounded}))' | FileCheck %s --check-prefix=ROUNDED
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-convs{for=plain=fp32,conv_of_fp8=fp8},quantise-gemms{type=int8 for=plain=fp16,eight=fp8}))' | FileCheck %s
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-convs{int8=rounded for=conv_of_fp8=fp8 fp8=rounded},quantise-gemms{type=int8 int8=rounded}))' | FileCheck %s --check-prefix=ROUNDED
 // RUN: not kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{type=int7}))' 2>&1 | FileCheck %s --check-prefix=TYPE
 // RUN: not kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{int8=fast}))' 2>&1 | FileCheck %s --check-prefix=USE
 // RUN: not kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{for=exact}))' 2>&1 | FileCheck %s --check-prefix=FOR
@@ -22,6 +22,7 @@ module attributes {graph.calibration = {
     skewed = {least = -0.2 : f64, greatest = 5.0 : f64, range = 5.0 : f64},
     rows = {least = -2.0 : f64, greatest = 3.0 : f64, range = 3.0 : f64, rows},
     conv = {least = 0.0 : f64, greatest = 5.1 : f64, range = 5.1 : f64},
+    conv_of_fp8 = {least = -2.0 : f64, greatest = 4.48 : f64, range = 1.0 : f64},
     plain = {least = 0.0 : f64, greatest = 5.1 : f64, range = 5.1 : f64}}} {
 
 // 2.54 is 127: a factor of 50, and no row is looked at. The scales of both are one vector, which is constant.
@@ -115,6 +116,24 @@ func.func @eight(%x: !x) -> !y {
 func.func @conv(%x: !i) -> !o {
   %w = graph.weight "m#f" [] : !f
   %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !i, !f loc("conv")
+  return %y : !o
+}
+
+// Codes of FP8 of both signs, whatever lies around an image; what is beyond is clipped.
+// CHECK-LABEL: @conv_of_fp8(
+// CHECK: graph.constant dense<1.000000e+02> : tensor<f32>
+// CHECK: graph.min
+// CHECK: graph.max
+// CHECK: graph.cast %{{.*}} to f8E4M3FN
+// CHECK: graph.reduce max, %{{.*}} axes [0, 1, 2] : <[3, 3, 16, 32], f32>
+// CHECK: %[[P:.*]] = graph.conv %{{.*}} : <[2, 8, 8, 16], f8E4M3FN>, <[3, 3, 16, 32], f8E4M3FN>
+// CHECK: graph.mul %[[P]], %{{.*}} : <[2, 8, 8, 32], f32>
+// ROUNDED-LABEL: @conv_of_fp8(
+// ROUNDED: graph.cast %{{.*}} to f8E4M3FN
+// ROUNDED: graph.conv %{{.*}} : <[2, 8, 8, 16], f32>, <[3, 3, 16, 32], f32>
+func.func @conv_of_fp8(%x: !i) -> !o {
+  %w = graph.weight "m#f" [] : !f
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !i, !f loc("conv_of_fp8")
   return %y : !o
 }
 

@@ -27,6 +27,8 @@ struct Convolution {
   const char *Type;
   int64_t Size, Channels, Outputs, Taps, Stride = 1, Batch = 32;
   bool Finished = false; ///< bias and ReLU behind it
+  /// Images and filters are codes of FP8, and channels are contiguous in both.
+  bool Fp8 = false;
 };
 
 void PrintTo(const Convolution &C, std::ostream *Out) { *Out << C.Name; }
@@ -38,14 +40,29 @@ KernelText textOf(const Convolution &C) {
               Depth = Text(C.Channels), Taps = Text(C.Taps),
               Out = Text((C.Size - C.Taps) / C.Stride + 1);
   KernelText K(C.Name);
-  K.input("x", T, {"m", In, In, Depth});
-  K.input("w", T, {Taps, Taps, Depth, O});
+  std::string Stored = C.Fp8 ? "i8" : T;
+  K.input("x", Stored, {"m", In, In, Depth});
+  if (C.Fp8)
+    K.input("w", Stored, {Taps, Taps, O, Depth});
+  else
+    K.input("w", Stored, {Taps, Taps, Depth, O});
   if (C.Finished)
     K.input("c", T, {O});
   K.output("y", T, {"m", Out, Out, O});
   K.fact("m", "min = 1, max = 64, optimum = " + Text(C.Batch));
-  K.conv("s", "x", "w", C.Stride, {"m", Out, Out, O});
   std::string Same = "(a,b,c,d)->(a,b,c,d)";
+  auto Widened = [&](const std::string &Of) {
+    return "%f = arith.bitcast %" + Of +
+           " : i8 to f8E4M3FN\n%r = arith.extf %f : f8E4M3FN to f32";
+  };
+  if (C.Fp8) {
+    K.generic("xf", {Same, Same}, "pppp", {"x"}, Widened("x"), "%r", "", "f32",
+              {"m", In, In, Depth});
+    K.generic("wf", {"(a,b,c,d)->(a,b,d,c)", Same}, "pppp", {"w"}, Widened("w"),
+              "%r", "", "f32", {Taps, Taps, Depth, O});
+  }
+  K.conv("s", C.Fp8 ? "xf" : "x", C.Fp8 ? "wf" : "w", C.Stride,
+         {"m", Out, Out, O});
   if (!C.Finished)
     K.generic("y", {Same, Same}, "pppp", {"s"},
               "%r = arith.truncf %s : f32 to " + T, "%r");
@@ -99,6 +116,11 @@ const Convolution Convolutions[] = {
     {"first", "f16", 230, 4, 64, 7, 2, 32, true},
     {"ragged", "bf16", 13, 72, 136, 5, 1, 2},
     {"few_channels", "f16", 20, 24, 40, 3, 1, 3, true},
+    {"fp8_wide_64", "f16", 58, 64, 64, 3, 1, 32, true, /*Fp8=*/true},
+    {"fp8_step_128", "bf16", 57, 128, 128, 3, 2, 32, true, true},
+    {"fp8_deep_512", "f16", 9, 512, 512, 3, 1, 32, true, true},
+    {"fp8_projection", "f16", 28, 512, 1024, 1, 2, 32, false, true},
+    {"fp8_few_channels", "f16", 20, 32, 40, 3, 1, 3, true, true},
 };
 
 INSTANTIATE_TEST_SUITE_P(Conv, ConvKernel, ::testing::ValuesIn(Convolutions),

@@ -102,6 +102,23 @@ TEST(ConvSchedule, LongSumsOfFewTilesAreSplit) {
     EXPECT_EQ(One.Schedule.SplitK, 1);
 }
 
+TEST(ConvSchedule, SumsOfFp8FitTwice) {
+  for (ConvShape Shape : Shapes) {
+    Shape.ElementBytes = 1;
+    Shape.KMajor = true;
+    double Exact = rankConvSchedules(Shape, hopper())[0].Total;
+    Shape.Promotes = true;
+    std::vector<ConvCost> Ranked = rankConvSchedules(Shape, hopper());
+    ASSERT_FALSE(Ranked.empty());
+    for (const ConvCost &One : Ranked)
+      EXPECT_TRUE(One.Schedule.hasRoomToPromote()) << One.str();
+    // Additions take time that sums of integers do not.
+    EXPECT_GE(Ranked[0].Total, Exact);
+    EXPECT_FALSE(readConvSchedule("conv 128x256x64 stages 2 group_m 8", Shape,
+                                  hopper()));
+  }
+}
+
 TEST(ConvSchedule, NoTensorCoresNoSchedules) {
   EXPECT_TRUE(
       rankConvSchedules(Shapes[0], *target::findTarget("sm_80")).empty());

@@ -83,6 +83,26 @@ TEST(DecodeSchedule, TakesRowsTogether) {
   EXPECT_EQ(rank("sm_90a", shapeOf(64, 4096, 128, 4)).front().Schedule.Rows, 8);
 }
 
+/// Codes are half of the bytes, and about half of the time.
+TEST(DecodeSchedule, Codes) {
+  for (int64_t Streams : {128, 512}) {
+    DecodeShape Half = shapeOf(Streams, 4096, 128), Codes = Half;
+    Codes.ElementBytes = 1;
+    EXPECT_LT(rank("sm_90a", Codes).front().Total,
+              rank("sm_90a", Half).front().Total / 1.7);
+    EXPECT_THAT(rank("sm_80", Codes), testing::IsEmpty())
+        << "no instruction widens codes";
+  }
+  DecodeShape Ragged = shapeOf(8, 100, 72);
+  Ragged.ElementBytes = 1;
+  EXPECT_THAT(rank("sm_90a", Ragged), testing::IsEmpty());
+  Ragged.Depth = Ragged.Width = 80;
+  for (const DecodeCost &One : rank("sm_90a", Ragged)) {
+    EXPECT_EQ(One.Schedule.keyLanes(Ragged), 8);
+    EXPECT_EQ(One.Schedule.paddedWidth(Ragged), 128);
+  }
+}
+
 TEST(DecodeSchedule, Prints) {
   EXPECT_THAT(rank("sm_90a", shapeOf(128, 4096, 128)).front().str(),
               testing::MatchesRegex(

@@ -24,6 +24,10 @@
 /// has; two keys' columns are then put side by side (prmt). So nothing moves
 /// between lanes but the rows' greatest scores, and by how much sums shrink.
 ///
+/// Keys and values may be codes of FP8 (E4M3): 16 bytes are then 16 elements,
+/// and are widened to q's type where a lane has loaded them. Scales of keys are
+/// part of q's or of the scores', those of values are multiplied at the end.
+///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionDecode.h"
 #include "passes/kernels/form/SizeFacts.h"
@@ -48,8 +52,10 @@ namespace {
 /// Keys of a lane in 16, behind its first: its scores' columns.
 constexpr int64_t LaneKeys[] = {0, 1, 8, 9};
 constexpr int64_t GlobalSpace = 1, SharedSpace = 3;
-/// prmt: the lower, and the upper halves of two words.
+/// prmt: the lower, and the upper halves of two words; the lower, and the upper
+/// two bytes of both in turn.
 constexpr int64_t LowHalves = 0x5410, HighHalves = 0x7632;
+constexpr int64_t LowBytes = 0x5140, HighBytes = 0x7362;
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -87,7 +93,7 @@ Value AttentionDecode::offsetOf(const HeadsInMemory &H, ValueRange At) {
 
 Value AttentionDecode::globalPointer(const HeadsInMemory &H, ValueRange At) {
   Value Base = pointerTo(W, Form.Func.getArgument(H.Argument), GlobalSpace);
-  Value Bytes = W.mul(offsetOf(H, At), W.index(2));
+  Value Bytes = W.mul(offsetOf(H, At), W.index(Shape.ElementBytes));
   return bytesAt(Base, toI64(Bytes));
 }
 
@@ -148,34 +154,39 @@ void AttentionDecode::place() {
   Shared = pointerTo(W, Memory, SharedSpace);
   Ring = bytesAt(Shared,
                  toI64(W.mul(Warp, W.index(S.Stages * S.stepBytes(Shape)))));
-  KeyLine = lineOf(A.K, S.keyLanes(Shape.Depth), Shape.Depth);
-  ValueLine = lineOf(A.V, S.valueLanes(Shape.Width), Shape.Width);
+  KeyLine = lineOf(A.K, S.keyLanes(Shape), Shape.Depth);
+  ValueLine = lineOf(A.V, S.valueLanes(Shape), Shape.Width);
   setSwizzles();
 }
 
-/// Of each 32 elements of a row this lane's 8, as words; zeros behind the end.
+/// Of each four pieces of a key this lane's elements of q, as words; zeros
+/// behind the end.
 void AttentionDecode::loadQueries() {
   Value Memory = flatView(W, Form.Func.getArgument(A.Q.Argument), Element);
-  auto Eight = VectorType::get({PieceElements}, Element);
+  auto Eight = VectorType::get({WideElements}, Element);
   auto Words = VectorType::get({4}, W.B.getI32Type());
   Value Depth = W.index(Shape.Depth);
   for (int64_t Chunk = 0; Chunk < depthChunks(); ++Chunk) {
     Q.emplace_back();
-    Value Column = W.add(W.mul(T, W.index(PieceElements)), W.index(32 * Chunk));
+    Value Column = W.add(W.mul(T, W.index(pieceElements())),
+                         W.index(depthChunk() * Chunk));
     Value There = W.less(Column, Depth);
     Column = choose(There, Column, W.index(0));
     for (const Row &R : Rows) {
-      auto Load = vector::LoadOp::create(
-          W.B, W.Loc, Eight, Memory,
-          offsetOf(A.Q, {Batch, R.Head, R.Query, Column}));
-      Load.setAlignment(PieceBytes);
-      Value Cast = vector::BitCastOp::create(W.B, W.Loc, Words, Load);
       Values All;
-      for (int64_t I = 0; I < 4; ++I) {
-        Value Word = vector::ExtractOp::create(W.B, W.Loc, Cast, I);
-        All.push_back(32 * (Chunk + 1) <= Shape.Depth
-                          ? Word
-                          : choose(There, Word, i32(0)));
+      for (int64_t First = 0; First < pieceElements(); First += WideElements) {
+        auto Load = vector::LoadOp::create(
+            W.B, W.Loc, Eight, Memory,
+            offsetOf(A.Q,
+                     {Batch, R.Head, R.Query, W.add(Column, W.index(First))}));
+        Load.setAlignment(PieceBytes);
+        Value Cast = vector::BitCastOp::create(W.B, W.Loc, Words, Load);
+        for (int64_t I = 0; I < 4; ++I) {
+          Value Word = vector::ExtractOp::create(W.B, W.Loc, Cast, I);
+          All.push_back(depthChunk() * (Chunk + 1) <= Shape.Depth
+                            ? Word
+                            : choose(There, Word, i32(0)));
+        }
       }
       Q.back().push_back(All);
     }
@@ -208,7 +219,7 @@ AttentionDecode::State AttentionDecode::stateOf(ValueRange From) const {
 
 AttentionDecode::State AttentionDecode::start() {
   State Now;
-  Now.Sums.assign(widthChunks() * 16 * halves(), f32(0));
+  Now.Sums.assign(widthChunks() * pairsOfPiece() * 4 * halves(), f32(0));
   Now.Most.assign(halves(), f32(-INFINITY));
   Now.Total.assign(halves(), f32(0));
   Now.Stage = i32(0);
@@ -243,9 +254,16 @@ SmallVector<AttentionDecode::Values> AttentionDecode::scores(Value Stage) {
     for (auto [Eight, Sums] : llvm::enumerate(Scores)) {
       Values Key = words(Mine, int64_t(Eight) * 8 * KeyLine.Lanes * PieceBytes +
                                    Chunk / 2 * 8 * PieceBytes);
-      for (int64_t K : {0, 2}) {
+      if (A.hasCodes()) {
+        Values Numbers;
+        for (Value Codes : Key)
+          for (int64_t Half : {0, 1})
+            Numbers.push_back(numbersOf(Codes, Half));
+        Key = Numbers;
+      }
+      for (int64_t K = 0; K < pairsOfPiece(); K += 2) {
         ArrayRef<Values> Of = Q[Chunk];
-        Values Lower = halves() == 2 ? Of[1] : Values(4, None);
+        Values Lower = halves() == 2 ? Of[1] : Values(pairsOfPiece(), None);
         Sums = multiplyFragments(
             W, Element, {Of[0][K], Lower[K], Of[0][K + 1], Lower[K + 1]},
             {Key[K], Key[K + 1]}, Sums);
@@ -335,7 +353,7 @@ void AttentionDecode::softmax(SmallVector<Values> &Scores, int64_t Half,
   // Of the sums a lane has other rows: 2 t and 2 t + 1.
   Value Mine[] = {ofRow(Factor, 0), ofRow(Factor, 1)};
   for (int64_t Chunk = 0; Chunk < widthChunks(); ++Chunk)
-    for (int64_t Word = 0; Word < 4; ++Word)
+    for (int64_t Word = 0; Word < pairsOfPiece(); ++Word)
       for (int64_t I = 0; I < 4; ++I) {
         Value &Sum = Now.Sums[sumsAt(Half, Chunk, Word) + I];
         Sum = compute<arith::MulFOp>(Sum, Mine[I % 2]);
@@ -364,10 +382,15 @@ void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Stage,
                                    Both);
     return LLVM::BitcastOp::create(W.B, W.Loc, W.B.getI32Type(), Both);
   };
-  auto Beside = [&](Value Low, Value High, int64_t Which) -> Value {
-    return NVVM::PermuteOp::create(W.B, W.Loc, W.B.getI32Type(), Low, High,
-                                   i32(Which), NVVM::PermuteMode::DEFAULT);
+  // Two columns of two keys: a word for each column, with both keys' numbers.
+  auto Columns = [&](Value First, Value Second, int64_t Pair) -> Values {
+    if (!A.hasCodes())
+      return {bytesOf(First, Second, LowHalves),
+              bytesOf(First, Second, HighHalves)};
+    Value Codes = bytesOf(First, Second, Pair % 2 ? HighBytes : LowBytes);
+    return {numbersOf(Codes, 0), numbersOf(Codes, 1)};
   };
+  int64_t PairsOfWord = pairsOfPiece() / 4;
   Value Mine = bytesAt(bytesAt(Stage, S.keyBytes(Shape)),
                        placeIn(ValueLine, W.mul(T, W.index(2)), G));
   int64_t LineBytes = ValueLine.Lanes * PieceBytes;
@@ -384,15 +407,15 @@ void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Stage,
       for (int64_t Key : LaneKeys)
         Lines.push_back(words(Mine, (16 * Sixteen + Key) * LineBytes +
                                         Chunk * 8 * PieceBytes));
-      for (int64_t Word = 0; Word < 4; ++Word) {
-        Values Columns;
-        for (int64_t Pair : {0, 2})
-          for (int64_t Which : {LowHalves, HighHalves})
-            Columns.push_back(
-                Beside(Lines[Pair][Word], Lines[Pair + 1][Word], Which));
+      for (int64_t Pair = 0; Pair < pairsOfPiece(); ++Pair) {
+        Values Both;
+        for (int64_t Key : {0, 2})
+          llvm::append_range(Both,
+                             Columns(Lines[Key][Pair / PairsOfWord],
+                                     Lines[Key + 1][Pair / PairsOfWord], Pair));
         for (int64_t Half = 0; Half < halves(); ++Half) {
-          auto *Sums = &Now.Sums[sumsAt(Half, Chunk, Word)];
-          Values Out = multiplyFragments(W, Element, Columns, Powers[Half],
+          auto *Sums = &Now.Sums[sumsAt(Half, Chunk, Pair)];
+          Values Out = multiplyFragments(W, Element, Both, Powers[Half],
                                          Values(Sums, Sums + 4));
           llvm::copy(Out, Sums);
         }
@@ -459,6 +482,8 @@ DecodeShape decodeShapeOf(const AttentionKernel &A) {
   Shape.Keys = typicalOf(A.KeysSize, UnknownExtent);
   Shape.Depth = A.Depth;
   Shape.Width = A.Width;
+  if (A.hasCodes())
+    Shape.ElementBytes = 1;
   return Shape;
 }
 
@@ -466,12 +491,12 @@ FamilyAnswer queryAttentionDecode(FusedKernel &Form, const target::Target &T) {
   std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
-  if (!Read->hasWideRows())
-    return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
+  if (!Read->hasWideRows(AttentionKernel::Heads16Or::Codes))
+    return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeadsOfCodes);
   int64_t Queries = typicalOf(Read->QueriesSize, UnknownExtent);
   // Where it is no longer bound by memory, others are faster.
   schedule::AttentionShape Many = attentionShapeOf(*Read);
-  if (Queries > schedule::MostDecodeQueries &&
+  if (!Read->hasCodes() && Queries > schedule::MostDecodeQueries &&
       (schedule::fitsAttention(Many, T) ||
        schedule::fitsAttentionSync(Many, T)))
     return FamilyAnswer::refuse(RefusalKind::Size, "it has many queries");

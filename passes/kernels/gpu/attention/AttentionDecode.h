@@ -54,8 +54,8 @@ private:
     std::function<Value(Value Row)> Swizzle;
   };
 
-  /// Bytes of one copy, and elements in it.
-  static constexpr int64_t PieceBytes = 16, PieceElements = 8;
+  /// Bytes of one copy; elements of 16 bits in as many.
+  static constexpr int64_t PieceBytes = 16, WideElements = 8;
 
   // The thread's place.
   void place();
@@ -75,6 +75,8 @@ private:
   Value nextStage(Value Stage);
   void copy(Value From, Value To, Value Inside);
   Values words(Value From, int64_t Bytes);
+  Value bytesOf(Value Low, Value High, int64_t Which);
+  Value numbersOf(Value Codes, int64_t Half);
   State step(Value First, const State &Before);
   llvm::SmallVector<Values> scores(Value Stage);
   void scoreRow(llvm::SmallVector<Values> &Scores, Value First, int64_t Half);
@@ -83,10 +85,10 @@ private:
   void addValues(llvm::ArrayRef<Values> Scores, Value Stage, State &Now);
   State walkKeys();
   Value ofRow(Value V, int64_t Which);
-  /// Four sums: of columns 64 Chunk + 8 g + 2 Word and the next, those of rows
-  /// 8 Half + 2 t and the next.
+  /// Four sums: of columns piece · (8 Chunk + g) + 2 Word and the next, those
+  /// of rows 8 Half + 2 t and the next.
   int64_t sumsAt(int64_t Half, int64_t Chunk, int64_t Word) const {
-    return ((Half * widthChunks() + Chunk) * 4 + Word) * 4;
+    return ((Half * widthChunks() + Chunk) * pairsOfPiece() + Word) * 4;
   }
 
   // Parts. A part is a row after the other: sums, greatest score, total.
@@ -107,8 +109,19 @@ private:
 
   // Small pieces.
   int64_t halves() const { return S.Rows / 8; }
-  int64_t depthChunks() const { return (Shape.Depth + 31) / 32; }
-  int64_t widthChunks() const { return (Shape.Width + 63) / 64; }
+  /// Elements of keys and values in 16 bytes, and pairs of them: words of 16
+  /// bits each.
+  int64_t pieceElements() const { return Shape.pieceElements(); }
+  int64_t pairsOfPiece() const { return pieceElements() / 2; }
+  /// Of keys four lanes have a piece each, of values eight.
+  int64_t depthChunk() const { return 4 * pieceElements(); }
+  int64_t widthChunk() const { return 8 * pieceElements(); }
+  int64_t depthChunks() const {
+    return (Shape.Depth + depthChunk() - 1) / depthChunk();
+  }
+  int64_t widthChunks() const {
+    return (Shape.Width + widthChunk() - 1) / widthChunk();
+  }
   int64_t partRowBytes() const { return S.partBytes(Shape) / S.Rows; }
   Value choose(Value Condition, Value X, Value Y) {
     return W.B.createOrFold<mlir::arith::SelectOp>(W.Loc, Condition, X, Y);
@@ -118,7 +131,7 @@ private:
                                                       Index);
   }
   /// Byte in a part's row of its greatest score and its total.
-  int64_t endsAt() const { return widthChunks() * 64 * 4; }
+  int64_t endsAt() const { return widthChunks() * widthChunk() * 4; }
   Value shiftOf(Value Most);
   Value exp2(Value X);
   Value bytesAt(Value Pointer, Value Bytes);

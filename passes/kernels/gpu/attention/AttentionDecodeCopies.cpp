@@ -29,8 +29,8 @@ AttentionDecode::Line AttentionDecode::lineOf(const HeadsInMemory &H,
   Value Row = compute<arith::DivUIOp>(Lane, W.index(Lanes)),
         Piece = compute<arith::RemUIOp>(Lane, W.index(Lanes));
   L.From = globalPointer(
-      H, {Batch, Group, Row, W.mul(Piece, W.index(PieceElements))});
-  L.Bytes = toI64(W.mul(W.size(H.StrideSizes[2]), W.index(2)));
+      H, {Batch, Group, Row, W.mul(Piece, W.index(pieceElements()))});
+  L.Bytes = toI64(W.mul(W.size(H.StrideSizes[2]), W.index(Shape.ElementBytes)));
   return L;
 }
 
@@ -71,9 +71,9 @@ void AttentionDecode::fillLines(const Line &L, Value First, Value To) {
   Value Row = compute<arith::DivUIOp>(Lane, W.index(L.Lanes)),
         Piece = compute<arith::RemUIOp>(Lane, W.index(L.Lanes));
   Value From = bytesAt(L.From, compute<arith::MulIOp>(toI64(First), L.Bytes));
-  Value InLine = L.Lanes * PieceElements == L.Size
+  Value InLine = L.Lanes * pieceElements() == L.Size
                      ? Value()
-                     : W.less(Piece, W.index(L.Size / PieceElements));
+                     : W.less(Piece, W.index(L.Size / pieceElements()));
   for (int64_t Number = 0; Number < S.Keys; Number += RowsAtOnce) {
     Value Here = W.add(Row, W.index(Number));
     Value Inside = W.less(W.add(First, Here), End);

@@ -39,7 +39,7 @@ Value AttentionDecode::partPointer(Value Row, int64_t Part) {
   return bytesAt(bytesAt(Shared, toI64(Bytes)), Part * S.partBytes(Shape));
 }
 
-/// A lane's sums are 8 neighbours of two rows in each 64 columns; its totals
+/// A lane's sums are a piece's columns of two rows in each chunk; its totals
 /// are another row's.
 void AttentionDecode::storePart(const State &End) {
   // Copies that nobody waits for write zeros here.
@@ -53,14 +53,14 @@ void AttentionDecode::storePart(const State &End) {
     for (int64_t Row = 0; Row < 2; ++Row) {
       Value To = partPointer(
           W.add(FirstRow, W.add(W.mul(T, W.index(2)), W.index(Row))), 0);
-      To = bytesAt(To, toI64(W.mul(G, W.index(int64_t{8} * 4))));
+      To = bytesAt(To, toI64(W.mul(G, W.index(pieceElements() * 4))));
       for (int64_t Chunk = 0; Chunk < widthChunks(); ++Chunk)
-        for (int64_t Word = 0; Word < 4; Word += 2) {
+        for (int64_t Word = 0; Word < pairsOfPiece(); Word += 2) {
           Values Some;
           for (int64_t I : {0, 2, 4, 6})
             Some.push_back(End.Sums[sumsAt(Half, Chunk, Word) + I + Row]);
           store(vector::FromElementsOp::create(W.B, W.Loc, Four, Some),
-                bytesAt(To, (64 * Chunk + 2 * Word) * 4));
+                bytesAt(To, (widthChunk() * Chunk + 2 * Word) * 4));
         }
     }
     Value Total = End.Total[Half];
@@ -170,8 +170,9 @@ void AttentionDecode::storeResult(const Reduced &J, Value InTile,
     // A row that has seen nothing is zeros.
     Value Nothing = arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ,
                                           J.Total, f32(0));
-    Value Inverse = choose(Nothing, f32(0),
-                           arith::DivFOp::create(W.B, W.Loc, f32(1), J.Total));
+    Value Inverse =
+        choose(Nothing, f32(0),
+               arith::DivFOp::create(W.B, W.Loc, f32(A.ValueScale), J.Total));
     Value Y = compute<arith::MulFOp>(
         J.Sums, vector::BroadcastOp::create(W.B, W.Loc, Four, Inverse));
     Y = arith::TruncFOp::create(W.B, W.Loc, VectorType::get({4}, Element), Y);

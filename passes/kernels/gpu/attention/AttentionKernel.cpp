@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 #include <limits>
 #include <numbers>
@@ -30,6 +31,8 @@ struct Permuted {
   Value Tensor;
   std::array<unsigned, 4> Dims = {0, 1, 2, 3};
   std::array<int64_t, 4> Start = {0, 0, 0, 0};
+  Type Code = {};    ///< what bytes are read as; null: they are no codes
+  double Factor = 1; ///< that elements are multiplied by on the way
 };
 
 /// What a generic takes a part of with steps of 1, and from where on in each
@@ -62,16 +65,56 @@ Value slicedBy(linalg::GenericOp Op, std::array<int64_t, 4> &Start) {
   return Extract.getTensor();
 }
 
-bool isCopy(linalg::GenericOp Op) {
-  if (Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
-      Op.getNumReductionLoops() || Op.getNumLoops() != 4)
-    return false;
+/// The constant that a tensor is filled with.
+std::optional<double> filledWith(Value Tensor) {
+  auto Fill = Tensor.getDefiningOp<linalg::FillOp>();
+  FloatAttr Of;
+  if (!Fill || !matchPattern(Fill.value(), m_Constant(&Of)))
+    return std::nullopt;
+  return Of.getValueAsDouble();
+}
+
+/// What a generic hands on in other types or times constants, which `Through`
+/// then says; null if it does more.
+OpOperand *copiedBy(linalg::GenericOp Op, Permuted &Through) {
+  if (Op->getNumResults() != 1 || Op.getNumReductionLoops() ||
+      Op.getNumLoops() != 4)
+    return nullptr;
+  auto Constant = [&](Value V) -> std::optional<double> {
+    FloatAttr Of;
+    if (matchPattern(V, m_Constant(&Of)))
+      return Of.getValueAsDouble();
+    auto In = dyn_cast<BlockArgument>(V);
+    if (!In || In.getOwner() != Op.getBody())
+      return std::nullopt;
+    return filledWith(Op.getMatchingOpOperand(In)->get());
+  };
   Value Yielded = Op.getBody()->getTerminator()->getOperand(0);
-  BlockArgument In = Op.getBody()->getArgument(0);
-  Operation *Cast = Yielded.getDefiningOp();
-  return Yielded == In ||
-         (isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(Cast) &&
-          Cast->getOperand(0) == In);
+  Permuted Seen = Through;
+  while (Operation *Def = Yielded.getDefiningOp()) {
+    Value From = Def->getNumOperands() ? Def->getOperand(0) : Value();
+    if (isa<arith::BitcastOp>(Def)) {
+      Seen.Code = Def->getResult(0).getType();
+    } else if (isa<arith::MulFOp>(Def)) {
+      std::optional<double> By = Constant(Def->getOperand(1));
+      if (!By) {
+        By = Constant(From);
+        From = Def->getOperand(1);
+      }
+      if (!By)
+        return nullptr;
+      Seen.Factor *= *By;
+    } else if (!isa<arith::ExtFOp, arith::TruncFOp>(Def)) {
+      return nullptr;
+    }
+    Yielded = From;
+  }
+  auto In = dyn_cast<BlockArgument>(Yielded);
+  if (!In || In.getOwner() != Op.getBody() ||
+      In.getArgNumber() >= Op.getNumDpsInputs())
+    return nullptr;
+  Through = Seen;
+  return Op.getMatchingOpOperand(In);
 }
 
 /// Follows copies in front of a tensor that change its type or its order.
@@ -89,15 +132,18 @@ Permuted throughCopies(Permuted At) {
       At.Tensor = Whole;
       continue;
     }
-    if (!Op || !isCopy(Op))
+    Permuted Before = At;
+    OpOperand *Copied = Op ? copiedBy(Op, Before) : nullptr;
+    if (!Copied)
       return At;
-    AffineMap In = Op.getMatchingIndexingMap(Op.getDpsInputOperand(0));
+    AffineMap In = Op.getMatchingIndexingMap(Copied);
     AffineMap Out = Op.getMatchingIndexingMap(Op.getDpsInitOperand(0));
     if (!In.isPermutation() || !Out.isIdentity())
       return At;
+    At = Before;
     for (unsigned &Dim : At.Dims)
       Dim = *In.getResultPosition(getAffineDimExpr(Dim, Op.getContext()));
-    At.Tensor = Op.getDpsInputOperand(0)->get();
+    At.Tensor = Copied->get();
   }
 }
 
@@ -127,16 +173,19 @@ std::optional<HeadsInMemory> operandIn(Value Tensor) {
   Permuted From = throughCopies({Tensor});
   auto [Batch, Head, Row, Column] = From.Start;
   std::optional<HeadsInMemory> Place = place(viewOf(From.Tensor), From.Dims);
-  if (!Place || Batch || Row || Column)
+  if (!Place || Batch || Row || Column || From.Factor != 1)
     return std::nullopt;
+  if (From.Code)
+    Place->Element = From.Code;
   Place->FirstHead = Head;
   return Place;
 }
 
-std::optional<HeadsInMemory> resultIn(const KernelOutput &Output,
-                                      Value Result) {
+std::optional<HeadsInMemory> resultIn(const KernelOutput &Output, Value Result,
+                                      double &Factor) {
   Permuted From = throughCopies({Output.Tensor});
-  if (From.Tensor != Result ||
+  Factor = From.Factor;
+  if (From.Tensor != Result || From.Code ||
       llvm::any_of(From.Start, [](int64_t S) { return S != 0; }))
     return std::nullopt;
   std::array<unsigned, 4> Inverse;
@@ -175,7 +224,8 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   std::optional<HeadsInMemory> Q = operandIn(Op.getQ()),
                                K = operandIn(Op.getK()),
                                V = operandIn(Op.getV()),
-                               Y = resultIn(Form.Outputs[0], Op.getY());
+                               Y = resultIn(Form.Outputs[0], Op.getY(),
+                                            A.ValueScale);
   Value InitQ = Op.getInit();
   std::optional<int64_t> Depth = constantOf(tensorSize(Op.getQ(), 3)),
                          Width = constantOf(tensorSize(InitQ, 3));
@@ -188,6 +238,9 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
     return std::nullopt;
   A.Q = *Q, A.K = *K, A.V = *V, A.Y = *Y;
   A.Depth = *Depth, A.Width = *Width;
+  // Builders of other heads multiply nothing at the end.
+  if (A.ValueScale != 1 && !A.hasCodes())
+    return std::nullopt;
   if (Value Offset = Op.getOffset()) {
     A.Offset = sizeExpr(Offset);
     if (!A.Offset)
@@ -196,19 +249,24 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   return A;
 }
 
-bool AttentionKernel::hasWideRows(bool OrF32) const {
-  Type Element = Q.Element;
-  bool Is16 = Element.isF16() || Element.isBF16();
-  if (!(Is16 || (OrF32 && Element.isF32())) || Facts.range(Keys).Min < 1)
+bool AttentionKernel::hasWideRows(Heads16Or Other) const {
+  Type Element = Q.Element, OfKeys = K.Element;
+  bool Is16 = Element.isF16() || Element.isBF16(),
+       OrF32 = Other == Heads16Or::F32,
+       MayBeCodes = Other == Heads16Or::Codes && hasCodes();
+  if (!(Is16 || (OrF32 && Element.isF32())) ||
+      !(OfKeys == Element || MayBeCodes) || Facts.range(Keys).Min < 1)
     return false;
   // What TMA asks of strides, and loads of 16 bytes of addresses.
-  int64_t Elements = 16 * 8 / Element.getIntOrFloatBitWidth();
-  return llvm::all_of(std::array{&Q, &K, &V, &Y}, [&](const HeadsInMemory *H) {
-    return H->Element == Element && H->Strides[3] == Expr(1) &&
-           llvm::all_of(ArrayRef(H->Strides).drop_back(), [&](const Expr &S) {
+  auto IsWide = [&](const HeadsInMemory &H, Type Of) {
+    int64_t Elements = 16 * 8 / Of.getIntOrFloatBitWidth();
+    return H.Element == Of && H.Strides[3] == Expr(1) &&
+           llvm::all_of(ArrayRef(H.Strides).drop_back(), [&](const Expr &S) {
              return Facts.divisor(S) % Elements == 0; // 0 divides as all do
            });
-  });
+  };
+  return IsWide(Q, Element) && IsWide(K, OfKeys) && IsWide(V, OfKeys) &&
+         IsWide(Y, Element);
 }
 
 double AttentionKernel::scoreFactor() {

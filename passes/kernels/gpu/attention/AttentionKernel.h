@@ -43,6 +43,10 @@ inline constexpr const char *NoAttention = "it is no attention";
 inline constexpr const char *NarrowHeads =
     "heads are not of 16 bits, contiguous and at multiples of 16 bytes, or "
     "there may be no key";
+inline constexpr const char *NarrowHeadsOfCodes =
+    "heads are neither of 16 bits nor codes of FP8, contiguous and at "
+    "multiples "
+    "of 16 bytes, or there may be no key";
 inline constexpr const char *NarrowHeadsOfF32 =
     "heads are not of 16 bits or f32, contiguous and at multiples of 16 bytes, "
     "or there may be no key";
@@ -55,6 +59,8 @@ struct AttentionKernel {
   mlir::OpFoldResult BatchSize, HeadsSize, GroupsSize, QueriesSize, KeysSize;
   shape::Expr Batch, Heads, Groups, Queries, Keys;
   int64_t Depth = 0, Width = 0;
+  /// Factor of the result: the scale of values that are codes.
+  double ValueScale = 1;
   /// The key that query 0 sees last; none: queries see all.
   std::optional<shape::Expr> Offset;
 
@@ -62,9 +68,13 @@ struct AttentionKernel {
   static std::optional<AttentionKernel> read(FusedKernel &Form);
 
   /// 16-bit heads of one type with at least one key, whose rows are contiguous
-  /// and begin at multiples of 16 bytes. `OrF32`: heads of f32 as well.
-  bool hasWideRows(bool OrF32 = false) const;
+  /// and begin at multiples of 16 bytes. Other heads are none but those that
+  /// are asked for: `F32`, or `Codes` for keys and values.
+  enum class Heads16Or { None, F32, Codes };
+  bool hasWideRows(Heads16Or Other = Heads16Or::None) const;
   bool isF32() const { return Q.Element.isF32(); }
+  /// Whether keys and values are codes of FP8 (E4M3).
+  bool hasCodes() const { return llvm::isa<mlir::Float8E4M3FNType>(K.Element); }
   bool hasSoftcap() { return Op.getSoftcap().has_value(); }
   /// What scores are multiplied with for powers of two: products of queries and
   /// keys, or, with a softcap, what `bent` makes of them.

@@ -479,7 +479,7 @@ FamilyAnswer queryAttentionMmaSync(FusedKernel &Form, const target::Target &T) {
   std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
-  if (!Read->hasWideRows(/*OrF32=*/true))
+  if (!Read->hasWideRows(AttentionKernel::Heads16Or::F32))
     return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeadsOfF32);
   schedule::AttentionShape Shape = attentionShapeOf(*Read);
   if (schedule::fitsAttention(Shape, T))

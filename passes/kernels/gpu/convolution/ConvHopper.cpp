@@ -18,7 +18,7 @@
 ///      w ───TMA────▶       channels × outputs ─┴─wgmma─▶ registers ──▶ y
 ///
 /// Filters of 16 bits are contiguous along outputs or along channels, those of
-/// tf32 and of 8 bits along channels alone, as wgmma wants it.
+/// tf32 and of 8 bits (FP8, integers) along channels alone, as wgmma wants it.
 ///
 /// Not for: groups, channels or outputs that do not lie at multiples of 16
 /// bytes, filters that reach further than the copies' offsets do.
@@ -89,10 +89,13 @@ std::optional<schedule::Refusal> refusalByIm2col(ImplicitGemm &Conv) {
     return schedule::Refusal{"", RefusalKind::Layout,
                              "pixels do not begin at multiples of 16 bytes"};
   bool KMajor = Conv.isKMajor();
-  if ((P.isTf32() || P.isInt8()) && !KMajor)
+  if ((P.isTf32() || P.isFp8() || P.isInt8()) && !KMajor)
     return schedule::Refusal{
         "", RefusalKind::Layout,
-        std::string("in ") + (P.isTf32() ? "tf32" : "8 bits") +
+        std::string("in ") +
+            (P.isTf32()  ? "tf32"
+             : P.isFp8() ? "FP8"
+                         : "8 bits") +
             ", wgmma needs channels contiguous in the filter"};
   std::optional<Expr> TapPitch = Conv.tapPitch();
   if (!TapPitch || !Whole(*TapPitch) ||
@@ -318,6 +321,7 @@ FamilyAnswer queryConvHopper(FusedKernel &Form, const target::Target &T) {
   Shape.LeastChannels = Conv->P.Facts.range(Conv->Channels).Min;
   Shape.Taps = Conv->taps();
   Shape.ElementBytes = bytesOf(Conv->P.A.Element);
+  Shape.Promotes = Conv->P.isFp8();
   Shape.ResultBytes = bytesOf(Conv->P.D.Element);
   Shape.KMajor = Conv->isKMajor();
   Shape.ReadsAtResult = Conv->P.ReadsAtResult;

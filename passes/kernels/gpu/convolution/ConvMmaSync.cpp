@@ -75,6 +75,7 @@ schedule::ConvSyncShape shapeOf(const ImplicitGemm &Conv) {
   Shape.KMajorFilter = Conv.isKMajor();
   Shape.HasResidual = P.ReadsAtResult;
   Shape.Split = P.isExactF32();
+  Shape.IsFp8 = P.isFp8();
   return Shape;
 }
 
@@ -248,7 +249,7 @@ std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv,
     return schedule::Refusal{
         "", RefusalKind::Layout,
         "neither outputs nor channels are contiguous in the filter"};
-  if (P.isInt8() && !Conv.isKMajor())
+  if ((P.isInt8() || P.isFp8()) && !Conv.isKMajor())
     return schedule::Refusal{
         "", RefusalKind::Layout,
         "of 8 bits, mma.sync needs channels contiguous in the filter"};
