@@ -26,6 +26,10 @@ struct Attention {
   NodeImport &N;
   Value Q = {}, K = {}, V = {}, Mask = {}, PastKey = {}, PastValue = {};
   Value Valid = {};  ///< the keys that count, for each batch
+  /// A key that all queries see, of no value: its score, one for each head; 0
+  /// where it is null. What a smoothed softmax adds to the sum of its row.
+  bool HasSink = false;
+  Value Sink = {};
   bool Flat = false; ///< the inputs had rank 3
   bool Causal = false;
   int64_t Left = -1, Right = -1, Mode = 0;
@@ -50,6 +54,9 @@ struct Attention {
   Value perGroup(Value A, Value C);
 
 private:
+  Value attend();
+  bool addSink();
+  bool isTriangle() const;
   Value oneOp();
   bool sizesAgree();
   Value fourSizes(Value Tensor);
@@ -57,6 +64,9 @@ private:
   Value allowed();
   Value paddedMask(const Expr &Keys);
   Value probabilities(Value Logits, Value Bias);
+
+  /// Keys in front that are none of the operands'.
+  int64_t Before = 0;
 };
 
 } // namespace kpc::onnx
