@@ -276,15 +276,15 @@ bool Attention::addSink() {
     Causal = false;
     Left = Right = -1;
     Valid = {};
-    Value Hidden = Seen ? N.select(Seen, N.like(0, Q), N.like(-INFINITY, Q))
-                        : Value();
+    Value Hidden =
+        Seen ? N.select(Seen, N.like(0, Q), N.like(-INFINITY, Q)) : Value();
     Mask = Mask && Hidden ? N.add(Mask, Hidden) : Mask ? Mask : Hidden;
   }
   Expr Heads = N.dims(Q)[1], Keys = N.dims(K)[2];
   if (Mask || Sink) {
-    Value Whole = Mask ? fourSizes(Mask)
-                       : N.full(0, {Expr(1), Expr(1), Expr(1), Keys},
-                                N.element(Q));
+    Value Whole =
+        Mask ? fourSizes(Mask)
+             : N.full(0, {Expr(1), Expr(1), Expr(1), Keys}, N.element(Q));
     Value Score = Sink ? N.reshape(N.cast(Sink, N.element(Q)),
                                    {Expr(1), Heads, Expr(1), Expr(1)})
                        : N.like(0, Q);

@@ -25,7 +25,7 @@ Value rotateHeads(NodeImport &N, Value X, Value Cos, Value Sin,
 struct Attention {
   NodeImport &N;
   Value Q = {}, K = {}, V = {}, Mask = {}, PastKey = {}, PastValue = {};
-  Value Valid = {};  ///< the keys that count, for each batch
+  Value Valid = {}; ///< the keys that count, for each batch
   /// A key that all queries see, of no value: its score, one for each head; 0
   /// where it is null. What a smoothed softmax adds to the sum of its row.
   bool HasSink = false;
@@ -35,7 +35,8 @@ struct Attention {
   int64_t Left = -1, Right = -1, Mode = 0;
   double Scale = 0, Softcap = 0;
   mlir::Type SoftmaxType = {};
-  Value Shown = {}; ///< what output 3 is, where it is wanted
+  Value Shown = {};   ///< what output 3 is, where it is wanted
+  int64_t Before = 0; ///< keys in front that are none of the operands'
 
   /// From the inputs and attributes of ONNX's Attention.
   bool read();
@@ -64,9 +65,6 @@ private:
   Value allowed();
   Value paddedMask(const Expr &Keys);
   Value probabilities(Value Logits, Value Bias);
-
-  /// Keys in front that are none of the operands'.
-  int64_t Before = 0;
 };
 
 } // namespace kpc::onnx
