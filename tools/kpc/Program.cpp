@@ -224,6 +224,26 @@ static int guarded(CLI::App &Main, Action &Chosen, int Count,
   return reportFault("an unknown exception");
 }
 
+/// The command that is called, as making the options of all takes longer than
+/// checking a small model does. Where it is none of them, or one that tells of
+/// the others, all.
+static void addCommands(CLI::App &Main, Action &Chosen,
+                        std::string_view Called) {
+  using Adder = void (*)(CLI::App &, Action &);
+  static constexpr std::pair<std::string_view, Adder> All[] = {
+      {"compile", addCompileCommand}, {"calibrate", addCalibrateCommand},
+      {"check", addCheckCommand},     {"run", addRunCommand},
+      {"bench", addBenchCommand},     {"inspect", addInspectCommand},
+      {"verify", addVerifyCommand},   {"reduce", addReduceCommand},
+      {"sign", addSignCommand},       {"ops", addOpsCommand},
+      {"targets", addTargetsCommand}, {"completion", addCompletionCommand}};
+  for (auto [Name, Add] : All)
+    if (Name == Called && Called != "completion")
+      return Add(Main, Chosen);
+  for (auto [Name, Add] : All)
+    Add(Main, Chosen);
+}
+
 int cli::runProgram(int Count, char **Arguments) {
   setCommandLine(Count, Arguments);
   chooseColour(Count, Arguments);
@@ -244,11 +264,7 @@ int cli::runProgram(int Count, char **Arguments) {
   Main.require_subcommand(0, 1);
   Main.failure_message(CLI::FailureMessage::simple);
   Action Chosen;
-  for (auto Add :
-       {addCompileCommand, addCalibrateCommand, addCheckCommand, addRunCommand,
-        addBenchCommand, addInspectCommand, addVerifyCommand, addReduceCommand,
-        addSignCommand, addOpsCommand, addTargetsCommand, addCompletionCommand})
-    Add(Main, Chosen);
+  addCommands(Main, Chosen, Count > 1 ? Arguments[1] : "");
   for (CLI::App *Command : Main.get_subcommands({})) {
     Command->group("Commands")->footer(examplesText(Command->get_name()));
     addChoice(*Command, "--color", ColourWords,
