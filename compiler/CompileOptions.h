@@ -134,8 +134,13 @@ struct CompileOptions {
   /// Kernels that a region may have on a GPU, each for a part of the dynamic
   /// sizes; 1: the one for the optimum serves all. See KernelVariants.h.
   unsigned Variants = 4;
-  /// Worker processes; 0: one per core.
+  /// Worker processes; 0: one per core. InThisProcess: none, and what ends the
+  /// compiler while it compiles a kernel ends the caller.
   int Jobs = 0;
+  static constexpr int InThisProcess = -1;
+  /// Of code for the host: 0: no optimisations of LLVM's; 1: no vectors, no
+  /// unrolled loops; 2: all. Code is the slower, and sooner there.
+  unsigned HostOptimization = 2;
   std::string CacheFolder; ///< empty: no cache
   std::string Ptxas;       ///< empty: CUDA_HOME, then PATH
   std::string Nvrtc;       ///< empty: CUDA_HOME, then the system's loader

@@ -335,7 +335,7 @@ bool Compilation::writeArtifact() {
   for (const auto &[Name, Size] : graph::takenDims(*Module))
     Contents->Provenance.Properties.emplace_back(
         std::string(TakenDimPrefix) + Name, Size.str());
-  int Threads = Options.Jobs ? Options.Jobs : availableCores();
+  int Threads = Options.Jobs ? std::max(Options.Jobs, 1) : availableCores();
   if (auto Error = artifact::write(*Contents, Options.Output, Threads)) {
     // The writer refuses what a reader would: then no folder is at fault.
     bool Invalid = StringRef(*Error).starts_with("the artifact would not be");

@@ -93,13 +93,28 @@ buildAndCompileHostKernel(ModuleOp Kernels, const HostTargetOptions &Options,
   return Result;
 }
 
+/// Loading the dialects takes longer than the lowering of a small kernel, so
+/// that a thread keeps its context. It keeps the attributes and types of all
+/// kernels that it has seen, and is made anew after some of them.
+static MLIRContext &contextOfThread() {
+  constexpr unsigned MostKernels = 64;
+  thread_local std::unique_ptr<MLIRContext> Context;
+  thread_local unsigned Kernels = 0;
+  if (!Context || ++Kernels >= MostKernels) {
+    DialectRegistry Registry;
+    registerHostDialects(Registry);
+    Context = std::make_unique<MLIRContext>(Registry,
+                                            MLIRContext::Threading::DISABLED);
+    Kernels = 0;
+  }
+  return *Context;
+}
+
 llvm::Expected<HostKernel>
 buildAndCompileHostKernel(llvm::StringRef Text,
                           const HostTargetOptions &Options,
                           const HostListings &Listings) {
-  DialectRegistry Registry;
-  registerHostDialects(Registry);
-  MLIRContext Context(Registry, MLIRContext::Threading::DISABLED);
+  MLIRContext &Context = contextOfThread();
   std::string Messages;
   ScopedDiagnosticHandler Handler(&Context, [&](Diagnostic &D) {
     if (D.getSeverity() == DiagnosticSeverity::Error)

@@ -23,6 +23,9 @@ struct HostTargetOptions {
   unsigned VectorBits = 256;     ///< width that vectors are made for
   bool HasFma = true;
   bool HasF16c = true; ///< conversions to and from fp16 in hardware
+  /// 0: no optimisations of LLVM's; 1: no vectors that it makes, no unrolled
+  /// loops; 2: all.
+  unsigned Optimization = 2;
 
   /// From a level: x86-64-v2, x86-64-v3, x86-64-v4, or native (this machine).
   static llvm::Expected<HostTargetOptions> fromName(llvm::StringRef Name);

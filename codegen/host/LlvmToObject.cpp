@@ -26,6 +26,13 @@ namespace kpc::codegen {
 /// Kernels depend on no operating system; only the object format matters.
 static constexpr const char *TripleText = "x86_64-unknown-linux-gnu";
 
+static llvm::CodeGenOptLevel generationLevel(const HostTargetOptions &Options) {
+  using Level = llvm::CodeGenOptLevel;
+  return Options.Optimization == 0   ? Level::None
+         : Options.Optimization == 1 ? Level::Less
+                                     : Level::Aggressive;
+}
+
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 machineFor(const HostTargetOptions &Options) {
   static std::once_flag Once;
@@ -46,7 +53,7 @@ machineFor(const HostTargetOptions &Options) {
   Machine.TrapUnreachable = false;
   std::unique_ptr<llvm::TargetMachine> TM(Target->createTargetMachine(
       Triple, Options.Cpu, Options.Features, Machine, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+      llvm::CodeModel::Small, generationLevel(Options)));
   if (!TM)
     return llvm::createStringError("LLVM cannot make code for %s",
                                    Options.Cpu.c_str());
@@ -70,11 +77,15 @@ static void setAttributes(llvm::Module &Module,
   }
 }
 
-static void optimise(llvm::Module &Module, llvm::TargetMachine &TM) {
+static void optimise(llvm::Module &Module, llvm::TargetMachine &TM,
+                     unsigned Level) {
+  if (Level == 0)
+    return;
   llvm::PipelineTuningOptions Tuning;
-  Tuning.LoopVectorization = true;
-  Tuning.LoopInterleaving = true;
-  Tuning.SLPVectorization = true;
+  Tuning.LoopVectorization = Level > 1;
+  Tuning.LoopInterleaving = Level > 1;
+  Tuning.SLPVectorization = Level > 1;
+  Tuning.LoopUnrolling = Level > 1;
   llvm::PassBuilder Builder(&TM, Tuning);
   llvm::LoopAnalysisManager Loops;
   llvm::FunctionAnalysisManager Functions;
@@ -88,7 +99,9 @@ static void optimise(llvm::Module &Module, llvm::TargetMachine &TM) {
   Builder.registerFunctionAnalyses(Functions);
   Builder.registerLoopAnalyses(Loops);
   Builder.crossRegisterProxies(Loops, Functions, Calls, Modules);
-  Builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+  Builder
+      .buildPerModuleDefaultPipeline(Level == 1 ? llvm::OptimizationLevel::O1
+                                                : llvm::OptimizationLevel::O2)
       .run(Module, Modules);
 }
 
@@ -141,7 +154,7 @@ llvm::Expected<std::string> objectOf(llvm::Module &Module,
   Module.setDataLayout((*TM)->createDataLayout());
   Module.setPICLevel(llvm::PICLevel::BigPIC);
   setAttributes(Module, Options);
-  optimise(Module, **TM);
+  optimise(Module, **TM, Options.Optimization);
   if (Listings.Llvm) {
     llvm::raw_string_ostream OS(*Listings.Llvm);
     Module.print(OS, nullptr);

@@ -30,6 +30,7 @@ static Expected<CompiledKernel> compileForHost(const KernelJob &Job,
   auto Options = codegen::HostTargetOptions::fromName(T.LlvmChip);
   if (!Options)
     return Options.takeError();
+  Options->Optimization = Job.HostOptimization;
   CompiledKernel Kernel;
   codegen::HostListings Listings;
   if (Job.Listing == "llvm")

@@ -10,6 +10,7 @@
 #include "compiler/BuildId.h"
 #include "compiler/Version.h"
 #include "compiler/cache/Cache.h"
+#include "compiler/kernels/CompileKernel.h"
 #include "compiler/workers/WorkerPool.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -30,6 +31,7 @@ std::string keyOf(const KernelJob &Job) {
       .add(Job.Text)
       .add(Job.Listing)
       .add(Job.LineInfo ? "lines" : "")
+      .add(std::to_string(Job.HostOptimization))
       .add(Job.Schedule)
       .add(Job.TriesNext ? "next" : "")
       .add(Job.Ptxas.empty() ? "ptx" : "cubin")
@@ -116,6 +118,24 @@ void reportFailure(const KernelJob &Job, const JobResult &Result,
   Error.hint("replay it: " + Report.ReplayCommand);
 }
 
+/// As a worker would, without one.
+std::vector<JobResult> runHere(const std::vector<std::string> &Messages,
+                               const WorkerPoolOptions &Options) {
+  std::vector<JobResult> Results(Messages.size());
+  for (auto [Result, Message] : llvm::zip_equal(Results, Messages)) {
+    if (Options.Cancelled && Options.Cancelled()) {
+      Result.Error = "cancelled";
+      continue;
+    }
+    JobReply Reply = compileKernelJob(Message);
+    Result.Status = Reply.Ok ? JobStatus::Done : JobStatus::Refused;
+    (Reply.Ok ? Result.Output : Result.Error) = std::move(Reply.Text);
+    if (Options.Progress)
+      Options.Progress(&Result - Results.data() + 1, Results.size());
+  }
+  return Results;
+}
+
 /// Has workers compile the jobs at the places of `Missing`.
 void compileMissing(const std::vector<KernelJob> &Jobs,
                     const std::vector<std::string> &Keys,
@@ -132,8 +152,9 @@ void compileMissing(const std::vector<KernelJob> &Jobs,
     PoolOptions.Progress = [&](size_t Done, size_t Total) {
       Options.Progress("kernels", Done, Total);
     };
-  WorkerPool Pool(PoolOptions);
-  std::vector<JobResult> Replies = Pool.run(Messages);
+  std::vector<JobResult> Replies = Options.Jobs == CompileOptions::InThisProcess
+                                       ? runHere(Messages, PoolOptions)
+                                       : WorkerPool(PoolOptions).run(Messages);
   for (auto [I, Reply] : llvm::zip_equal(Missing, Replies)) {
     if (Reply.ok())
       Results[I] = CompiledKernel::decode(Reply.Output);

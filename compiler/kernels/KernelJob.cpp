@@ -118,6 +118,7 @@ std::string KernelJob::encode() const {
   Wire.text = Text;
   Wire.listing = Listing;
   Wire.line_info = LineInfo;
+  Wire.host_optimization = HostOptimization;
   Wire.schedule = Schedule;
   Wire.tries_next = TriesNext;
   Wire.ptxas = Ptxas;
@@ -137,6 +138,7 @@ std::optional<KernelJob> KernelJob::decode(std::string_view Bytes) {
   Job.Text = std::move(Wire->text);
   Job.Listing = std::move(Wire->listing);
   Job.LineInfo = Wire->line_info;
+  Job.HostOptimization = Wire->host_optimization;
   Job.Schedule = std::move(Wire->schedule);
   Job.TriesNext = Wire->tries_next;
   Job.Ptxas = std::move(Wire->ptxas);

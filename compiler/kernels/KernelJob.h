@@ -39,8 +39,9 @@ struct KernelJob {
   /// "" for machine code, or what --emit asks of a kernel: tile, nvvm, llvm,
   /// ptx, sass.
   std::string Listing;
-  bool LineInfo = false; ///< GPU: PTX names the lines of the listings
-  std::string Schedule;  ///< the user's; empty: the builder chooses
+  unsigned HostOptimization = 2; ///< see CompileOptions.h
+  bool LineInfo = false;         ///< GPU: PTX names the lines of the listings
+  std::string Schedule;          ///< the user's; empty: the builder chooses
   /// GPU: where ptxas slows the builder's first choice down, the schedule that
   /// is ranked next is taken.
   bool TriesNext = true;

@@ -129,6 +129,8 @@ std::vector<KernelJob> KernelPhase::jobsFor(ModuleOp Module,
           T.isGpu() ? "nvrtc " + std::to_string(Nvrtc.Version) : Cxx.Release;
     Job.Listing = Listing;
     Job.LineInfo = T.isGpu() && Options.LineInfo;
+    if (T.isHost())
+      Job.HostOptimization = Options.HostOptimization;
     if (auto Rules = Schedules.find(Module); Rules != Schedules.end())
       Job.Schedule = Rules->second.find(T, Job.Symbol);
     plan::LaunchOp Launch = FirstLaunch.lookup(Job.Symbol);

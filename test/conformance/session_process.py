@@ -48,9 +48,12 @@ def unpacked(data, element, shape):
     return onnx_files.unpack_bits(data, bits, int(np.prod(shape)), kept.kind == "i").astype(kept).reshape(shape)
 
 
-def array_of(path):
-    array = np.load(path)
+def value_of(array):
     return onnx_files.Value(array, FIRST_OF[array.dtype])
+
+
+def array_of(path):
+    return value_of(np.load(path))
 
 
 def run(library, device, test, opened):
@@ -59,9 +62,17 @@ def run(library, device, test, opened):
     opened.append(session)
     if len(opened) > 1:
         opened.pop(0).close()
-    given, inputs, shapes, arrays = [], [], {}, {}
+    values = {}
     for name, (path, kind, element) in test["inputs"].items():
-        value = array_of(path) if path.endswith(".npy") else onnx_files.read_value(path, onnx_files.Port(name, kind, element))
+        values[name] = array_of(path) if path.endswith(".npy") else onnx_files.read_value(path, onnx_files.Port(name, kind, element))
+    for name, array in results(session, values).items():
+        np.save(pathlib.Path(test["out"]) / (name.replace("/", "_") + ".npy"), array)
+
+
+def results(session, values):
+    """name -> array, as kpc run would store it; `values`: name -> onnx_files.Value."""
+    given, inputs, shapes, arrays = [], [], {}, {}
+    for name, value in values.items():
         given.append(packed(value))
         shapes[name], arrays[name] = value.array.shape, value.array
         inputs.append(runtime_library.named_tensor(name, given[-1].ctypes.data, value.array.shape, value.data_type,
@@ -75,10 +86,12 @@ def run(library, device, test, opened):
         stored.append((name, data, element, shape))
         outputs.append(runtime_library.named_tensor(name, data.ctypes.data, shape, element, runtime_library.HOST))
     session.run(inputs, outputs)
+    found = {}
     for (name, data, element, _), shape in zip(stored, session.shapes_now()):
         bits = onnx_files.SUB_BYTE.get(element) or 8 * np.dtype(onnx_files.NUMPY_TYPES[element]).itemsize
         data = data[:(int(np.prod(shape)) * bits + 7) // 8]
-        np.save(pathlib.Path(test["out"]) / (name.replace("/", "_") + ".npy"), unpacked(data, element, shape))
+        found[name] = unpacked(data, element, shape)
+    return found
 
 
 def main():

@@ -69,12 +69,13 @@ def named_tensor(name, pointer, shape, element, device):
 
 
 class Session:
-    def __init__(self, library, artifact, device):
+    def __init__(self, library, artifact, device, threads=0):
+        """`threads`: of the host; 0: one per core."""
         self.lib = ctypes.CDLL(str(library))
         self.lib.kpc_error_message.restype = ctypes.c_char_p
         self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
         self.check(lambda error: self.lib.kpc_model_load_file(str(artifact).encode(), None, ctypes.byref(self.model), error))
-        options = Options(struct_size=ctypes.sizeof(Options), device=device)
+        options = Options(struct_size=ctypes.sizeof(Options), device=device, num_threads=threads)
         self.check(lambda error: self.lib.kpc_session_create(self.model, ctypes.byref(options), ctypes.byref(self.session),
                                                              error))
 

@@ -204,6 +204,8 @@ class Fuzzer:
         self.found.mkdir(parents=True)
         self.failed = 0
         self.upstream = 0
+        first = ["compile", contained.DIGITS, "--arch", "host", "--no-cache", "--quiet", "--jobs", "0", "-o", options.work_dir / "first.kpc"]
+        self.program = contained.Program(options.kpc, options.limit, options.server, first)
 
     def keep(self, number, name, suffix, text, command, what, said):
         self.failed += 1
@@ -250,15 +252,15 @@ class Fuzzer:
         (folder / "digits.onnx").symlink_to(ROOT / "examples/digits/digits.onnx")
         path = folder / f"m{suffix}"
         path.write_text(text)
-        command = [self.options.kpc, "compile", "--arch", "host", "--no-cache", "--quiet", "--jobs", "1", "-o",
+        command = ["compile", "--arch", "host", "--no-cache", "--quiet", "--jobs", "0" if self.options.server else "1", "-o",
                    str(folder / "out.kpc")]
-        code, said = contained.run([*command, str(path)], self.options.limit, cwd=folder)
+        code, said = self.program.run([*command, path], folder, lambda *answer: not contained.misdeed(*answer))
         shutil.rmtree(folder)
         what = contained.misdeed(code, said)
         if what and is_upstream(contained.run([self.options.kpc_opt, "-"], self.options.limit, text.encode())[1]):
             self.upstream += 1
             what = ""
-        return [(f"compile-{number}", name, suffix, text, command[:-2], what, said)] if what else []
+        return [(f"compile-{number}", name, suffix, text, ["kpc", *command[:-2]], what, said)] if what else []
 
     def compile_jobs(self, seeds):
         yield from self.without_graph(seeds)
@@ -308,7 +310,7 @@ class Fuzzer:
         shutil.rmtree(self.options.work_dir / "compile", ignore_errors=True)
         print(f"{len(seeds.programs)} programs, {done['opt']} mutants through kpc-opt, "
               f"{done['compile']} through kpc compile: {self.upstream} met known faults of LLVM's parsers, "
-              f"{self.failed} failed")
+              f"{self.failed} failed; {progress.rate()}")
         return 1 if self.failed else 0
 
 
@@ -320,6 +322,7 @@ def main():
     parser.add_argument("--count", type=int, default=4000)
     parser.add_argument("--compiled", type=int, default=100)
     parser.add_argument("--seed", default="1")
+    parser.add_argument("--server", default="", help="kpc_model_server: compiles in children of one process")
     parser.add_argument("--only", default="", help="only programs with this in their name")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one program")
     parser.add_argument("--first", type=int, default=0, help="number of the first mutant")

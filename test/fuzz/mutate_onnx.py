@@ -11,7 +11,7 @@ The seeds are the models committed here, those of test/hostile, and the node tes
 installed. A mutant has one to three fields of its messages changed, dropped, doubled or put elsewhere (wire.py), or some
 of its bytes flipped. `kpc check` judges each; every `--compile-every`th is compiled too, and must then end as the check
 did. A mutant that ends kpc by a signal, by another exit code than 0 or 1, with an error without a code, or not at all
-within --limit seconds is kept in DIR/found and fails the test. With --server (kpc_check_models), which checks them in
+within --limit seconds is kept in DIR/found and fails the test. With --server (kpc_model_server), which runs kpc in
 children of one process, thousands take seconds; those that fail there are judged again by kpc
 itself. The same seed makes the same mutants, given the same seeds. Standard library only.
 """
@@ -22,7 +22,6 @@ import pathlib
 import random
 import re
 import shutil
-import subprocess
 import sys
 
 import contained
@@ -126,13 +125,6 @@ def mutant(seeds, options, number):
     return name, bytes(data)
 
 
-def misdeed(code, text):
-    what = contained.misdeed(code, text)
-    if what or code == 0:
-        return what
-    return "" if re.search(r"error\[KPC-[A-Z]\d{4}\]", text) else "an error without a code"
-
-
 class Fuzzer:
     def __init__(self, options):
         self.options = options
@@ -141,21 +133,16 @@ class Fuzzer:
             shutil.rmtree(options.work_dir / old, ignore_errors=True)
         self.found.mkdir(parents=True)
         self.seeds = Seeds(options)
-        self.server = None  # of this job
+        first = ["compile", contained.DIGITS, "--arch", "host", *self.compiling(options.work_dir / "first.kpc")]
+        self.program = contained.Program(options.kpc, options.limit, options.server, first)
 
-    def served(self, path):
-        """What the server says of a model: nothing, or why kpc itself must be asked."""
-        server = self.server
-        if server is None or server.poll() is not None:
-            server = self.server = subprocess.Popen(
-                [self.options.server, str(int(self.options.limit))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, text=True, errors="backslashreplace", start_new_session=True)
-        server.stdin.write(f"{path}\n")
-        server.stdin.flush()
-        code, _, said = server.stdout.readline().rstrip("\n").partition(" ")
-        if code == "0" or code == "1" and re.match(r"error\[KPC-[A-Z]\d{4}\]", said):
-            return int(code)
-        return None
+    def compiling(self, output):
+        return ["--no-cache", "--quiet", "--jobs", "0" if self.options.server else "1", "-o", output]
+
+    def kpc(self, arguments, folder):
+        """(exit code, what was said, what is wrong with these)"""
+        answer = self.program.run(arguments, folder, lambda *answer: not contained.refusal_fault(*answer))
+        return *answer, contained.refusal_fault(*answer)
 
     def judge(self, number):
         """(name, bytes, what is wrong, what was said, whether kpc took it)"""
@@ -164,19 +151,11 @@ class Fuzzer:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "m.onnx"
         path.write_bytes(data)
-        if self.options.server and number % self.options.compile_every:
-            code = self.served(path)
-            if code is not None:
-                shutil.rmtree(folder)
-                return name, data, "", "", code == 0
-        code, said = contained.run([self.options.kpc, "check", str(path), "--arch", "host"], self.options.limit, cwd=folder)
-        what = misdeed(code, said)
+        code, said, what = self.kpc(["check", path, "--arch", "host"], folder)
         taken = code == 0
         if not what and number % self.options.compile_every == 0:
-            command = [self.options.kpc, "compile", str(path), "--arch", "host", "--no-cache", "--quiet", "--jobs", "1", "-o",
-                       str(folder / "out.kpc")]
-            compiled, said = contained.run(command, self.options.limit, cwd=folder)
-            what = misdeed(compiled, said)
+            command = ["compile", path, "--arch", "host", *self.compiling(folder / "out.kpc")]
+            compiled, said, what = self.kpc(command, folder)
             if not what and compiled != code:
                 what = f"kpc check ends with {code}, kpc compile with {compiled}"
         shutil.rmtree(folder)
@@ -211,7 +190,7 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="number of the first mutant")
     parser.add_argument("--compile-every", type=int, default=5)
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--server", default="", help="kpc_check_models")
+    parser.add_argument("--server", default="", help="kpc_model_server")
     parser.add_argument("--only", default="", help="only models with this in their name")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one mutant")
     parser.add_argument("--data", type=pathlib.Path, default=NODE_TESTS, help="node tests: generate_onnx_tests.py writes them, too")

@@ -9,6 +9,7 @@ of kpc busy.
 
 import multiprocessing
 import multiprocessing.connection
+import resource
 import time
 
 
@@ -90,4 +91,8 @@ class Progress:
             print(f"{self.done} of {self.total}, {now - self.start:.0f} s, {failed} failed", flush=True)
 
     def rate(self):
-        return f"{self.done / max(time.monotonic() - self.start, 1e-9):.1f} a second"
+        """Of processors, what all processes took that have ended and were waited for."""
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        processors = sum(one.ru_utime + one.ru_stime for one in used)
+        return (f"{self.done / max(time.monotonic() - self.start, 1e-9):.1f} a second, "
+                f"{1000 * processors / max(self.done, 1):.1f} ms of processors each")

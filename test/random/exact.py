@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 from onnx.reference.ops import op_max_pool
 
 
@@ -20,6 +21,15 @@ class MaxPool(op_max_pool.MaxPool):
     def _run(self, *inputs, **attributes):
         return tuple(np.where(one <= np.finfo(one.dtype).min, -np.inf, one) if one.dtype.kind == "f" else one
                      for one in super()._run(*inputs, **attributes))
+
+
+class GatherElements(OpRun):
+    """ONNX's own takes indices of the data's sizes alone."""
+
+    def _run(self, data, indices, axis=0):
+        places = list(np.indices(indices.shape))
+        places[axis] = np.where(indices < 0, indices + data.shape[axis], indices)
+        return (data[tuple(places)], )
 
 
 def widen_tensor(tensor):
@@ -50,7 +60,7 @@ def results(model, feed):
     wide = onnx.ModelProto()
     wide.CopyFrom(model)
     widen_graph(wide.graph)
-    evaluator = ReferenceEvaluator(wide, new_ops=[MaxPool])
+    evaluator = ReferenceEvaluator(wide, new_ops=[MaxPool, GatherElements])
     with np.errstate(all="ignore"):
         found = evaluator.run(None, {name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in feed.items()})
         return {o.name: array.astype(np.float32) if array.dtype == np.float64 else array for o, array in zip(model.graph.output, found)}

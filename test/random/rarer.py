@@ -72,7 +72,7 @@ def picked(g):
 
 @operator(1)
 def hot(g):
-    x = g.pick(lambda v: v.rank < 4, INTEGER)
+    x = g.pick(lambda v: 0 < v.rank < 4, INTEGER)
     depth = g.random.randint(2, 9)
     name = g.node("OneHot", [x, g.integers(depth, scalar=True), g.weight(g.numbers.integers(-8, 9, 2).astype("float32") / 8)], axis=-1)
     g.keep(x.like(name=name, dims=x.dims + (fixed(depth), ), kind=FLOAT, exact=True, large=1.0))

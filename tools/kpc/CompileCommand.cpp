@@ -34,7 +34,9 @@ struct CompileArguments {
   CompileOptions Options;
   AutoArguments Auto;
   CacheOption Cache;
-  int64_t Jobs = 0, Variants = 4;
+  /// Of --jobs; none: one per core.
+  int64_t Jobs = -1;
+  int64_t Variants = 4;
   bool Quiet = false, PrintPipeline = false, Timing = false;
   bool Explain = false, Json = false;
   ProgressStyle Style = ProgressStyle::Auto;
@@ -293,7 +295,9 @@ static int compileCommand(CompileArguments &Arguments) {
   checkOutput(Arguments, Source, "--remarks-file", Arguments.RemarksFile);
   checkOutput(Arguments, Source, "--precision-plan-out",
               Arguments.Auto.PlanOut);
-  Options.Jobs = static_cast<int>(Arguments.Jobs);
+  Options.Jobs = Arguments.Jobs < 0    ? 0
+                 : Arguments.Jobs == 0 ? CompileOptions::InThisProcess
+                                       : static_cast<int>(Arguments.Jobs);
   Options.Variants = static_cast<unsigned>(Arguments.Variants);
   Options.CacheFolder = Arguments.Cache.folder();
   Options.ReproducerFolder = reproducerFolder();
@@ -450,8 +454,15 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
                     "compile for the host with --arch host, or leave the "
                     "option out to see what the target lacks");
             });
-  addNumber(App, "-j,--jobs", Arguments->Jobs, 1, 1024,
-            "worker processes (default: one per core)");
+  addNumber(App, "-j,--jobs", Arguments->Jobs, 0, 1024,
+            "worker processes (default: one per core; 0: none, this process "
+            "compiles the kernels)");
+  addChoice(App, "-O,--optimize", {"0", "1", "2"},
+            "how far LLVM optimises code for the host (default: 2): 0 compiles "
+            "fastest",
+            [&Options](const std::string &Word) {
+              Options.HostOptimization = Word[0] - '0';
+            });
   addCache(App, Arguments->Cache);
   App.add_flag("--strip", Options.Strip, "leave PTX text out of the artifact");
   App.add_flag("--line-info", Options.LineInfo,

@@ -92,6 +92,8 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back("--strip");
   if (Options.LineInfo)
     Parts.push_back("--line-info");
+  if (Options.HostOptimization != CompileOptions().HostOptimization)
+    Parts.push_back(fmt::format("-O{}", Options.HostOptimization));
   if (Options.Variants != CompileOptions().Variants)
     Parts.push_back(fmt::format("--variants={}", Options.Variants));
   if (!Options.ScheduleFile.empty())

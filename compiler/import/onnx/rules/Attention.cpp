@@ -163,6 +163,11 @@ Value Attention::paddedMask(const Expr &Keys) {
   return N.pad(Mask, Filler, Zero, High, Zero);
 }
 
+/// Whether queries see the keys up to their own, and nothing else is asked.
+bool Attention::isTriangle() const {
+  return Causal && !Valid && Left < 0 && Right < 0;
+}
+
 /// Which keys a query sees by position: bools [S, T] or [B, 1, S, T]; null
 /// where it sees all.
 Value Attention::allowed() {
@@ -181,6 +186,8 @@ Value Attention::allowed() {
       Behind = N.add(Behind, N.sub(Count, N.sizeScalar(Queries, N.i64())));
     else if (PastKey)
       Behind = N.add(Behind, N.sizeScalar(N.dims(PastKey)[2], N.i64()));
+    if (Before)
+      Behind = N.add(Behind, N.scalarInt(Before, N.i64()));
     auto AtLeast = [&](int64_t Least) {
       Both(N.compare(Predicate::ge, Behind, N.scalarInt(Least, N.i64())));
     };
@@ -261,6 +268,45 @@ Value Attention::fourSizes(Value Tensor) {
   return Tensor;
 }
 
+/// A key of zeros in front, whose score is 0 but for what the bias adds. In
+/// front, so that a triangle stays one.
+bool Attention::addSink() {
+  if (!isTriangle()) {
+    Value Seen = allowed();
+    Causal = false;
+    Left = Right = -1;
+    Valid = {};
+    Value Hidden =
+        Seen ? N.select(Seen, N.like(0, Q), N.like(-INFINITY, Q)) : Value();
+    Mask = Mask && Hidden ? N.add(Mask, Hidden) : Mask ? Mask : Hidden;
+  }
+  Expr Heads = N.dims(Q)[1], Keys = N.dims(K)[2];
+  if (Mask || Sink) {
+    Value Whole =
+        Mask ? fourSizes(Mask)
+             : N.full(0, {Expr(1), Expr(1), Expr(1), Keys}, N.element(Q));
+    Value Score = Sink ? N.reshape(N.cast(Sink, N.element(Q)),
+                                   {Expr(1), Heads, Expr(1), Expr(1)})
+                       : N.like(0, Q);
+    if (!Whole || !Score)
+      return N.fail(Code::ImportShape, "the bias does not fit the scores"),
+             false;
+    Dims Sizes(N.dims(Whole)), Column;
+    if (Sink)
+      Sizes[1] = Heads;
+    Column = Sizes;
+    Column[3] = Expr(1);
+    Mask = N.concat({N.broadcast(Score, Column), N.broadcast(Whole, Sizes)}, 3);
+  }
+  for (Value *X : {&K, &V}) {
+    Dims Sizes(N.dims(*X));
+    Sizes[2] = Expr(1);
+    *X = N.concat({N.full(0, Sizes, N.element(*X)), *X}, 2);
+  }
+  Before = 1;
+  return !N.bad();
+}
+
 /// As one op; null where that has no word for what is asked.
 Value Attention::oneOp() {
   if (N.wants(3) || SoftmaxType || !(Scale > 0) || !std::isfinite(Scale) ||
@@ -283,7 +329,7 @@ Value Attention::oneOp() {
     (Bools ? Seen : Bias) = Whole;
   }
   // A plain triangle is an attribute; other positions are a mask.
-  bool Triangle = Causal && !Valid && Left < 0 && Right < 0;
+  bool Triangle = isTriangle();
   if (!Triangle)
     if (Value Positions = allowed()) {
       Positions = fourSizes(Positions);
@@ -300,7 +346,7 @@ Value Attention::oneOp() {
   if (Softcap > 0)
     Attributes.push_back(B.getNamedAttr("softcap", B.getF64FloatAttr(Softcap)));
   if (Triangle) {
-    Expr Past = PastKey ? N.dims(PastKey)[2] : Expr(0);
+    Expr Past = (PastKey ? N.dims(PastKey)[2] : Expr(0)) + Before;
     Attributes.push_back(
         B.getNamedAttr("causal", graph::DimsAttr::get(B.getContext(), {Past})));
   }
@@ -320,6 +366,18 @@ Value Attention::compute() {
   }
   if (!K || !V)
     return {};
+  if (!HasSink)
+    return attend();
+  Value Keys = K, Values = V;
+  Value Y = addSink() ? attend() : Value();
+  K = Keys;
+  V = Values;
+  if (Shown)
+    Shown = N.sliceAxis(Shown, 3, Before, N.dims(K)[2]);
+  return Y;
+}
+
+Value Attention::attend() {
   if (Value Y = oneOp(); Y || N.bad())
     return Y;
   Value Product = scores();

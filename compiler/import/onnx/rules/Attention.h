@@ -25,13 +25,18 @@ Value rotateHeads(NodeImport &N, Value X, Value Cos, Value Sin,
 struct Attention {
   NodeImport &N;
   Value Q = {}, K = {}, V = {}, Mask = {}, PastKey = {}, PastValue = {};
-  Value Valid = {};  ///< the keys that count, for each batch
+  Value Valid = {}; ///< the keys that count, for each batch
+  /// A key that all queries see, of no value: its score, one for each head; 0
+  /// where it is null. What a smoothed softmax adds to the sum of its row.
+  bool HasSink = false;
+  Value Sink = {};
   bool Flat = false; ///< the inputs had rank 3
   bool Causal = false;
   int64_t Left = -1, Right = -1, Mode = 0;
   double Scale = 0, Softcap = 0;
   mlir::Type SoftmaxType = {};
-  Value Shown = {}; ///< what output 3 is, where it is wanted
+  Value Shown = {};   ///< what output 3 is, where it is wanted
+  int64_t Before = 0; ///< keys in front that are none of the operands'
 
   /// From the inputs and attributes of ONNX's Attention.
   bool read();
@@ -50,6 +55,9 @@ struct Attention {
   Value perGroup(Value A, Value C);
 
 private:
+  Value attend();
+  bool addSink();
+  bool isTriangle() const;
   Value oneOp();
   bool sizesAgree();
   Value fourSizes(Value Tensor);

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
 
+#include <algorithm>
+
 using namespace kpc::graph;
 
 namespace kpc::onnx {
@@ -249,9 +251,12 @@ static void importLrn(NodeImport &N) {
   }
   auto Rank = static_cast<size_t>(N.rank(X));
   Ints One(Rank, 1), Window(Rank, 1), Low(Rank, 0), High(Rank, 0);
-  Window[1] = Size;
-  Low[1] = (Size - 1) / 2;
-  High[1] = Size / 2;
+  // What reaches beyond all channels adds nothing.
+  constexpr int64_t Far = int64_t(1) << 30;
+  int64_t Reach = N.dims(X)[1].asConstant().value_or(Far);
+  Low[1] = std::min((Size - 1) / 2, Reach);
+  High[1] = std::min(Size / 2, Reach);
+  Window[1] = Low[1] + High[1] + 1;
   Value Sum =
       N.window(ReduceKind::sum, N.mul(X, X), Window, One, One, Low, High);
   Value Base =

@@ -134,7 +134,8 @@ static bool readOptionalInputs(NodeImport &N, const Given &G) {
 }
 
 /// The node's inputs, checked; none after a report.
-static std::optional<Given> readInputs(NodeImport &N, int64_t Gates) {
+static std::optional<Given> readInputs(NodeImport &N, int64_t Gates, Value W,
+                                       Value R) {
   Given G;
   G.Gates = Gates;
   G.Direction = N.stringAttribute("direction", "forward");
@@ -142,8 +143,8 @@ static std::optional<Given> readInputs(NodeImport &N, int64_t Gates) {
   G.Hidden = N.intAttribute("hidden_size", 0);
   N.ignoreAttribute("output_sequence");
   G.X = N.input(0);
-  G.W = N.input(1);
-  G.R = N.input(2);
+  G.W = W;
+  G.R = R;
   G.Bias = N.optionalInput(3);
   G.Lengths = N.optionalInput(4);
   G.State = N.optionalInput(5);
@@ -202,10 +203,10 @@ static RecurrentWay readWay(NodeImport &N, const Given &G, int64_t Direction) {
   return Way;
 }
 
-static void importLayer(NodeImport &N, RecurrentLayer L,
+static void importLayer(NodeImport &N, RecurrentLayer L, Value W, Value R,
                         ArrayRef<Activation::Kind> Defaults) {
   bool HasCell = L.Of == RecurrentLayer::Cells::Lstm;
-  std::optional<Given> G = readInputs(N, L.gates());
+  std::optional<Given> G = readInputs(N, L.gates(), W, R);
   if (!G)
     return;
   L.Clip = N.floatAttribute("clip", 0);
@@ -244,7 +245,7 @@ static void importRnn(NodeImport &N) {
   N.expectInputs(3, 6);
   RecurrentLayer L;
   L.Of = RecurrentLayer::Cells::Rnn;
-  importLayer(N, L, {Activation::Kind::Tanh});
+  importLayer(N, L, N.input(1), N.input(2), {Activation::Kind::Tanh});
 }
 
 static void importGru(NodeImport &N) {
@@ -252,17 +253,54 @@ static void importGru(NodeImport &N) {
   RecurrentLayer L;
   L.Of = RecurrentLayer::Cells::Gru;
   L.LinearBeforeReset = N.flagAttribute("linear_before_reset");
-  importLayer(N, L, {Activation::Kind::Sigmoid, Activation::Kind::Tanh});
+  importLayer(N, L, N.input(1), N.input(2),
+              {Activation::Kind::Sigmoid, Activation::Kind::Tanh});
+}
+
+static void importLstm(NodeImport &N, Value W, Value R) {
+  RecurrentLayer L;
+  L.Of = RecurrentLayer::Cells::Lstm;
+  L.CouplesGates = N.flagAttribute("input_forget");
+  importLayer(N, L, W, R,
+              {Activation::Kind::Sigmoid, Activation::Kind::Tanh,
+               Activation::Kind::Tanh});
 }
 
 static void importLstm(NodeImport &N) {
   N.expectInputs(3, 8);
-  RecurrentLayer L;
-  L.Of = RecurrentLayer::Cells::Lstm;
-  L.CouplesGates = N.flagAttribute("input_forget");
-  importLayer(N, L,
-              {Activation::Kind::Sigmoid, Activation::Kind::Tanh,
-               Activation::Kind::Tanh});
+  importLstm(N, N.input(1), N.input(2));
+}
+
+/// Codes [directions, K, 4 * hidden] as the weights of an LSTM. Scales and zero
+/// points are one for a direction, or one for each column.
+static Value weightsOfCodes(NodeImport &N, size_t Codes, size_t Scale) {
+  Value W = N.input(Codes), S = N.input(Scale), Z = N.input(Scale + 1);
+  if (!W || !S || !Z)
+    return {};
+  if (N.rank(W) != 3)
+    return N.fail(Code::ImportRank, "inputs W and R should have rank 3");
+  auto PerColumn = [&](Value V) -> Value {
+    Dims Sizes = {N.dims(W)[0], Expr(1),
+                  N.rank(V) == 2 ? N.dims(V)[1] : Expr(1)};
+    if (N.rank(V) != 1 && N.rank(V) != 2)
+      return N.fail(Code::ImportRank, "scales and zero points of weights "
+                                      "should have rank 1 or 2");
+    return N.reshape(N.cast(V, N.f32()), Sizes);
+  };
+  Value Scales = PerColumn(S), Zeros = PerColumn(Z);
+  return N.transpose(N.mul(N.sub(N.cast(W, N.f32()), Zeros), Scales),
+                     {0, 2, 1});
+}
+
+/// What it multiplies by the weights stays as it is: onnxruntime quantises it
+/// in each step, which is its way to multiply and loses accuracy.
+static void importDynamicQuantizeLstm(NodeImport &N) {
+  N.expectInputs(12, 12);
+  if (N.bad())
+    return;
+  Value W = weightsOfCodes(N, 1, 8), R = weightsOfCodes(N, 2, 10);
+  if (W && R && !N.bad())
+    importLstm(N, W, R);
 }
 
 ArrayRef<Rule> recurrentRules() {
@@ -270,6 +308,8 @@ ArrayRef<Rule> recurrentRules() {
       {"", "RNN", 7, Newest, importRnn},
       {"", "GRU", 7, Newest, importGru},
       {"", "LSTM", 7, Newest, importLstm},
+      {"com.microsoft", "DynamicQuantizeLSTM", 1, 1, importDynamicQuantizeLstm,
+       "weights are dequantised, and activations are not quantised"},
   };
   return Rows;
 }
