@@ -29,9 +29,10 @@ import script_control
 import script_detection
 import script_matrices
 import script_networks
+import script_selection
 import script_writer
 
-CASES = script_networks.CASES | script_control.CASES | script_detection.CASES | script_matrices.CASES
+CASES = script_networks.CASES | script_control.CASES | script_detection.CASES | script_matrices.CASES | script_selection.CASES
 # Where there is more than one input, or no dynamic batch: the inputs and their first dims.
 INPUTS = {"stateful": {"x": "2"}, "tuple_out": {"pair_0": "batch", "pair_1": "batch", "more_0": "a", "more_1": "b"}}
 STATE = {"stateful": "state"}

@@ -256,6 +256,118 @@ def regions_to_classes():
                 [run(seed, 0) for seed in (1, 2, 3)], [tensor(v) for v in of])
 
 
+def pasted_masks():
+    """The end of Mask R-CNN as a trace has it: boxes of enough score, and the mask of each in an image of its own, by a loop
+    over boxes that torchvision keeps scripted. Boxes lead over the edges, are a pixel wide, or none is left."""
+    code = {"__torch__.py": """class Masks(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Masks,
+    masks: Tensor,
+    boxes: Tensor,
+    scores: Tensor) -> Tensor:
+    _0 = __torch__.torchvision.models.detection.roi_heads._onnx_paste_masks_in_image_loop
+    keep, = torch.where(torch.gt(scores, 0.5))
+    _1 = torch.scalar_tensor(20, dtype=4, layout=None, device=torch.device("cpu"), pin_memory=False)
+    _2 = torch.scalar_tensor(30, dtype=4, layout=None, device=torch.device("cpu"), pin_memory=False)
+    _3 = _0(torch.index(masks, [keep]), torch.to(torch.index(boxes, [keep]), 4), _1, _2, )
+    return torch.unsqueeze(_3, 1)
+""", "__torch__/torchvision/models/detection/roi_heads.py": """def _onnx_paste_masks_in_image_loop(masks: Tensor,
+    boxes: Tensor,
+    im_h: Tensor,
+    im_w: Tensor) -> Tensor:
+  _0 = __torch__.torchvision.models.detection.roi_heads._onnx_paste_mask_in_image
+  _1 = [0, annotate(int, im_h), annotate(int, im_w)]
+  res_append = torch.zeros(_1)
+  res_append0 = res_append
+  for i in range(torch.size(masks, 0)):
+    _2 = torch.select(torch.select(masks, 0, i), 0, 0)
+    mask_res = _0(_2, torch.select(boxes, 0, i), im_h, im_w, )
+    mask_res0 = torch.unsqueeze(mask_res, 0)
+    res_append0 = torch.cat([res_append0, mask_res0])
+  return res_append0
+def _onnx_paste_mask_in_image(mask: Tensor,
+    box: Tensor,
+    im_h: Tensor,
+    im_w: Tensor) -> Tensor:
+  _3 = __torch__.torch.nn.functional.interpolate
+  one = torch.ones([1], dtype=4)
+  zero = torch.zeros([1], dtype=4)
+  _4 = torch.sub(torch.select(box, 0, 2), torch.select(box, 0, 0))
+  w = torch.add(_4, one)
+  _5 = torch.sub(torch.select(box, 0, 3), torch.select(box, 0, 1))
+  h = torch.add(_5, one)
+  w0 = torch.max(torch.cat([w, one]))
+  h0 = torch.max(torch.cat([h, one]))
+  _6 = [1, 1, torch.size(mask, 0), torch.size(mask, 1)]
+  mask0 = torch.expand(mask, _6)
+  mask1 = _3(mask0, [int(h0), int(w0)], None, "bilinear", False, None, False, )
+  mask2 = torch.select(torch.select(mask1, 0, 0), 0, 0)
+  _7 = torch.unsqueeze(torch.select(box, 0, 0), 0)
+  x_0 = torch.max(torch.cat([_7, zero]))
+  _8 = torch.unsqueeze(torch.select(box, 0, 2), 0)
+  _9 = [torch.add(_8, one), torch.unsqueeze(im_w, 0)]
+  x_1 = torch.min(torch.cat(_9))
+  _10 = torch.unsqueeze(torch.select(box, 0, 1), 0)
+  y_0 = torch.max(torch.cat([_10, zero]))
+  _11 = torch.unsqueeze(torch.select(box, 0, 3), 0)
+  _12 = [torch.add(_11, one), torch.unsqueeze(im_h, 0)]
+  y_1 = torch.min(torch.cat(_12))
+  _13 = torch.sub(y_0, torch.select(box, 0, 1))
+  _14 = torch.sub(y_1, torch.select(box, 0, 1))
+  _15 = torch.slice(mask2, 0, annotate(int, _13), annotate(int, _14))
+  _16 = torch.sub(x_0, torch.select(box, 0, 0))
+  _17 = torch.sub(x_1, torch.select(box, 0, 0))
+  unpaded_im_mask = torch.slice(_15, 1, annotate(int, _16), annotate(int, _17))
+  _18 = torch.size(unpaded_im_mask, 1)
+  zeros_y0 = torch.zeros([annotate(int, y_0), _18])
+  _19 = torch.sub(im_h, y_1)
+  _20 = torch.size(unpaded_im_mask, 1)
+  zeros_y1 = torch.zeros([annotate(int, _19), _20])
+  _21 = [zeros_y0, torch.to(unpaded_im_mask, 6), zeros_y1]
+  _22 = torch.slice(torch.cat(_21), 0, 0, annotate(int, im_h))
+  concat_0 = torch.slice(_22, 1)
+  _23 = [torch.size(concat_0, 0), annotate(int, x_0)]
+  zeros_x0 = torch.zeros(_23)
+  _24 = [torch.size(concat_0, 0), annotate(int, torch.sub(im_w, x_1))]
+  zeros_x1 = torch.zeros(_24)
+  _25 = torch.cat([zeros_x0, concat_0, zeros_x1], 1)
+  im_mask = torch.slice(torch.slice(_25), 1, None, annotate(int, im_w))
+  return im_mask
+"""}
+
+    def resized(values, count):
+        """Along the first axis, as interpolate does without align_corners."""
+        at = np.maximum((np.arange(count) + 0.5) * (len(values) / count) - 0.5, 0)
+        first = np.minimum(at.astype(int), len(values) - 1)
+        share = (at - first)[:, None]
+        return values[first] * (1 - share) + values[np.minimum(first + 1, len(values) - 1)] * share
+
+    def run(seed, least):
+        g = np.random.default_rng(seed)
+        masks = g.uniform(0, 1, (12, 1, 6, 6)).astype(np.float32)
+        low = g.uniform(-4, 16, (12, 2)) * [1.4, 1]
+        boxes = np.concatenate([low, low + g.uniform(4, 20, (12, 2))], 1).astype(np.float32)
+        boxes[0] = [3, 4, 3, 4]
+        scores = g.uniform(least, least + 0.7, 12).astype(np.float32)
+        scores[0] = 2 * least
+        images = []
+        for mask, (x0, y0, x1, y1), score in zip(masks[:, 0], np.trunc(boxes).astype(int), scores):
+            image = np.zeros((20, 30))
+            top, left, bottom, right = max(y0, 0), max(x0, 0), min(y1 + 1, 20), min(x1 + 1, 30)
+            whole = resized(resized(mask, max(y1 - y0 + 1, 1)).T, max(x1 - x0 + 1, 1)).T
+            image[top:bottom, left:right] = whole[top - y0 : bottom - y0, left - x0 : right - x0]
+            if score > 0.5:
+                images.append(image[None])
+        wanted = np.array(images, np.float32).reshape(-1, 1, 20, 30)
+        return {"masks": masks, "boxes": boxes, "scores": scores}, {"output": wanted}
+
+    return Case(module("__torch__.Masks", {}), code,
+                ["--input-shape", "masks=12,1,6,6", "--input-shape", "boxes=12,4", "--input-shape", "scores=12"],
+                [run(1, 0.3), run(2, 0.4), run(3, -0.3)])
+
+
 def aligned(image, box):
     """roi_align of one region to 2 by 2, of 2 by 2 samples each."""
     (c, h, w), (x1, y1, x2, y2) = image.shape, box
@@ -272,4 +384,4 @@ def aligned(image, box):
     return result
 
 
-CASES = {f.__name__: f for f in (detection, batched_suppression, regions_to_classes)}
+CASES = {f.__name__: f for f in (detection, batched_suppression, regions_to_classes, pasted_masks)}

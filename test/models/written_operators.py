@@ -109,6 +109,40 @@ def special():
 
 
 @case
+def products_and_parts():
+    """What is made of few others: diagonals, chains, areas, nearness, groups."""
+    x, y, sq = drawn(1, 4, 5), drawn(2, 3, 5), drawn(3, 5, 5)
+    whole = np.arange(1, 13)
+    filled = x.copy()
+    filled[range(4), range(4)] = 3
+    places = np.array([[0, 1, 0, 2, 1]] * 3)
+    means, seen = x.copy().astype(np.float64), np.zeros((4, 5))
+    for j in range(5):
+        for i in range(3):
+            seen[places[i, j], j] += 1
+            means[places[i, j], j] = y[i, j] + (means[places[i, j], j] if seen[places[i, j], j] > 1 else 0)
+    low = np.outer(x[0], y[0]).astype(np.float32)
+    return program({"x": x, "y": y, "sq": sq, "whole": whole, "places": places, "low": low}, [
+        ("inner.default", {"self": "x", "other": "y"}, np.inner(x, y)),
+        ("linalg_multi_dot.default", {"tensors": ["x", "sq", "sq"]}, x @ sq @ sq),
+        ("diag.default", {"self": "x", "diagonal": -1}, np.diag(x, -1)),
+        ("diag.default", {"self": "x", "diagonal": 2}, np.diag(x, 2)),
+        ("trapezoid.dx", {"y": "x", "dx": 0.5, "dim": 0}, ((x[1:] + x[:-1]) / 4).sum(0)),
+        ("trapezoid.x", {"y": "sq", "x": "sq", "dim": 1},
+         ((sq[:, 1:] + sq[:, :-1]) / 2 * np.diff(sq, axis=1)).sum(1)),
+        ("isclose.default", {"self": "whole", "other": "whole"}, np.ones(12, bool)),
+        ("isclose.default", {"self": "x", "other": "x", "rtol": 0.0, "atol": -1.0}, np.ones((4, 5), bool)),
+        ("remainder.Scalar_Tensor", {"self": 10, "other": "whole"}, 10 % whole),
+        ("norm.ScalarOpt_dim_dtype", {"self": "x", "p": 1, "dim": [1], "keepdim": True, "dtype": Type("f8")},
+         np.abs(x).astype(np.float64).sum(1, keepdims=True)),
+        ("fill_diagonal.default", {"self": "x", "fill_value": 3}, filled),
+        ("scatter_reduce.two", {"self": "x", "dim": 0, "index": "places", "src": "y", "reduce": "mean", "include_self": False},
+         (means / np.maximum(seen, 1)).astype(np.float32)),
+        ("linalg_matrix_rank.atol_rtol_float", {"self": "low"}, np.array(1)),
+        ("linalg_matrix_rank.default", {"self": "x", "tol": 1e-3}, np.array(4))])
+
+
+@case
 def next_numbers():
     x = np.array([0, 0, -0.0, 1, -1, 1e-40, 3.5, 3.5, -2, np.inf, np.nan, 1], np.float32)
     y = np.array([1, -1, 5, 2, 0, -1, 3.5, -9, -3, 1, 1, np.nan], np.float32)

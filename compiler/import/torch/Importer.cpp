@@ -404,6 +404,16 @@ std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
   return Results;
 }
 
+/// What to do about an operator without a rule.
+static std::string hintFor(llvm::StringRef Target) {
+  if (Target.starts_with("aten.") || Target.starts_with("prims.") ||
+      Target.starts_with("higher_order."))
+    return "program.run_decompositions() makes core operators of many; "
+           "`kpc ops --domain aten` lists what imports";
+  return "it is an operator of its own library: a manifest describes it to "
+         "kpc (--operator FILE.json; docs/custom-operators.md)";
+}
+
 void Importer::reportUnknown() {
   std::vector<std::string_view> Names;
   std::vector<std::string> Store;
@@ -417,8 +427,7 @@ void Importer::reportUnknown() {
     Diags.error(Code::ImportUnknownOp)
         .at(place(*M.First))
         .message(Text)
-        .hint("program.run_decompositions() makes core operators of many; "
-              "`kpc ops --domain aten` lists what imports");
+        .hint(hintFor(Target));
   }
 }
 
@@ -441,6 +450,10 @@ void Importer::finish() {
          llvm::is_contained(Names, Name) || llvm::is_contained(Signature, Name);
          ++I)
       Name = Wanted + (I == 1 ? "_out" : "_out" + std::to_string(I));
+    if (Options.Notes && isComplex(Of))
+      Options.Notes->push_back("the output '" + Name +
+                               "' is complex: its last dim has the real and "
+                               "the imaginary part");
     Results.push_back(V);
     Names.push_back(Name);
   };

@@ -277,8 +277,14 @@ Ints NodeImport::axes(std::string_view Name, int64_t Rank) {
   for (int64_t &A : All)
     A = axis(A, Rank);
   llvm::sort(All);
+  // A tensor without dims has an axis 0 and an axis -1, which are none.
   if (Rank == 0)
     All.clear();
+  auto Twice = std::adjacent_find(All.begin(), All.end());
+  if (Twice != All.end())
+    fail(Code::ImportAttributeValue, std::string(Name) + " names axis " +
+                                         std::to_string(*Twice) +
+                                         " twice, expected different axes");
   return All;
 }
 

@@ -110,7 +110,7 @@ private:
 
 bool ArchiveReader::findModel() {
   std::vector<std::string> Models;
-  bool Code = false, Data = false;
+  bool Code = false, Data = false, Mobile = false, Compiled = false;
   for (const auto &[Name, E] : Zip->entries()) {
     StringRef N(Name);
     size_t At = N.starts_with("models/") ? 0 : N.find("/models/");
@@ -124,6 +124,8 @@ bool ArchiveReader::findModel() {
     if (N == OldProgram)
       IsOld = true;
     Code |= N.contains("/code/");
+    Mobile |= N.ends_with("bytecode.pkl");
+    Compiled |= N.contains("data/aotinductor/");
     Data |= N.ends_with("data.pkl");
   }
   if (IsOld && Models.empty())
@@ -141,11 +143,22 @@ bool ArchiveReader::findModel() {
   if (Code && Data)
     return fail(kpc::Code::ImportUnsupported,
                 "the file is TorchScript and no program of torch.export");
+  if (Mobile)
+    return fail(kpc::Code::ImportUnsupported,
+                "the file is a mobile archive of TorchScript, which holds "
+                "byte code and no source",
+                "save the module with torch.jit.save or, better, "
+                "torch.export.save");
   if (Data)
     return fail(kpc::Code::ImportUnsupported,
                 "the file holds pickled tensors (torch.save) and no graph",
                 "load the weights into the model in Python, then save it with "
                 "torch.export.save");
+  if (Compiled)
+    return fail(kpc::Code::ImportUnsupported,
+                "the file is a package of AOTInductor, which holds compiled "
+                "code and no graph",
+                "save the program that was compiled with torch.export.save");
   return fail(kpc::Code::ImportMalformed,
               "the zip archive holds no exported program (models/*.json)",
               SaveAgain);

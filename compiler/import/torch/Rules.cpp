@@ -25,7 +25,7 @@ const std::vector<const Rule *> &allRules() {
           quantizationRules(),  specialRules(),     lossRules(),
           statisticsRules(),    compositionRules(), spectralRules(),
           expertRules(),        patchRules(),       matrixRules(),
-          factorizationRules(), ctcLossRules()})
+          factorizationRules(), ctcLossRules(),     scatterRules()})
       for (const Rule &R : Table)
         Rows.push_back(&R);
     return Rows;

@@ -51,6 +51,7 @@ ArrayRef<Rule> resizeRules();
 ArrayRef<Rule> recurrentRules();
 ArrayRef<Rule> controlRules();
 ArrayRef<Rule> selectionRules();
+ArrayRef<Rule> scatterRules();
 ArrayRef<Rule> complexRules();
 ArrayRef<Rule> quantizationRules();
 ArrayRef<Rule> specialRules();
@@ -62,8 +63,9 @@ ArrayRef<Rule> statisticsRules();
 ArrayRef<Rule> compositionRules();
 ArrayRef<Rule> spectralRules();
 
-/// x[mask], whose result is the node's.
-void selectByMask(NodeImport &N, Value X, Value Mask);
+/// x[..., mask], whose result is the node's: the mask covers the axes from
+/// `Front` on.
+void selectByMask(NodeImport &N, Value X, Value Mask, size_t Front = 0);
 
 /// The rule for "aten.add_.Tensor"; `Writes` says whether it is the form that
 /// writes to `self`. Null if there is none.

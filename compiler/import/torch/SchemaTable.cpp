@@ -215,6 +215,23 @@ reflection_pad1d.default reflection_pad2d.default reflection_pad3d.default
     replication_pad3d.default | T:self i[]:padding
 repeat.default | T:self i[]:repeats
 repeat_interleave.self_int | T:self i:repeats i?:dim= *i?:output_size=
+repeat_interleave.self_Tensor | T:self T:repeats i?:dim= *i?:output_size=
+repeat_interleave.Tensor | T:repeats *i?:output_size=
+argwhere.default | T:self
+diag.default | T:self i:diagonal=
+fill_diagonal.default | T:self S:fill_value b:wrap=
+inner.default | T:self T:other
+isclose.default | T:self T:other f:rtol= f:atol= b:equal_nan=
+linalg_multi_dot.default | T[]:tensors
+trapezoid.x trapz.x | T:y T:x *i:dim=
+trapezoid.dx | T:y *S:dx= *i:dim=
+trapz.dx | T:y *f:dx= *i:dim=
+remainder.Scalar_Tensor | S:self T:other
+norm.ScalarOpt_dtype | T:self S?:p *d:dtype
+norm.ScalarOpt_dim_dtype | T:self S?:p i[]:dim b:keepdim *d:dtype
+index_reduce.default | T:self i:dim T:index T:source s:reduce *b:include_self=
+linalg_matrix_rank.default | T:self f:tol b:hermitian=
+linalg_matrix_rank.atol_rtol_float | T:self *f?:atol= *f?:rtol= *b:hermitian=
 roll.default | T:self i[]:shifts i[]:dims=
 tril.default triu.default | T:self i:diagonal=
 unfold.default | T:self i:dimension i:size i:step

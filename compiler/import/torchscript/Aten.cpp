@@ -464,7 +464,10 @@ Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
     return fail(Code::ImportUnknownOp,
                 "kpc has no import rule for the operator '" +
                     std::string(Domain ? "" : "aten::") + printable(Name) + "'",
-                "`kpc ops --domain aten` lists what imports");
+                Domain ? "it is an operator of its own library: a manifest "
+                         "describes it to kpc (--operator FILE.json; "
+                         "docs/custom-operators.md)"
+                       : "`kpc ops --domain aten` lists what imports");
   }
   if (!Chosen)
     return fail(Code::ImportAttributeType,

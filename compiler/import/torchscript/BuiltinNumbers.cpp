@@ -260,6 +260,12 @@ Datum Evaluator::convert(const std::string &Type, const Datum &V) {
       return unknownNumber("the data of a tensor decides it");
     N = *Held;
   }
+  // float("-inf")
+  if (N.Is == Kind::Text && Type == "float") {
+    double Real = 0;
+    if (!StringRef(N.Text).getAsDouble(Real))
+      return Datum::ofFloat(Real);
+  }
   if (!N.isNumber())
     return fail(Code::ImportUnsupported, "makes a number of " + N.kindText());
   if (Type == "int") {

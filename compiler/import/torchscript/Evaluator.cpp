@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/Evaluator.h"
+#include "compiler/import/torchscript/KnownFunctions.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -371,9 +372,17 @@ Datum Evaluator::callNamed(const std::string &Name, PassedList Arguments) {
   bool Makes = Class.consume_back(".__new__");
   std::string Why;
   Archive::Found Of = Script.find(Class.str(), Why);
-  if (Of.TheFunction)
+  if (Of.TheFunction) {
+    if (const ScriptFile *Form = knownForm(Name, *Of.File, *Of.TheFunction)) {
+      note("'" + printable(Of.TheFunction->Name) +
+           "' is compiled as products with matrices of weights, without its "
+           "loop over elements");
+      return callFunction(*Form, Form->Source.Functions.front(), Arguments,
+                          Frames.back().Module);
+    }
     return callFunction(*Of.File, *Of.TheFunction, Arguments,
                         Frames.back().Module);
+  }
   if (!Of.TheClass)
     return fail(Code::ImportFunction, Why);
   if (Of.TheClass->Base == "NamedTuple") {

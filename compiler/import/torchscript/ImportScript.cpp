@@ -265,8 +265,11 @@ static bool refuseState(const KeptMap &Changed, Diagnostics &Diags) {
         .message("the module keeps '" + printable(Name) +
                  "' between calls, and a compiled model keeps nothing" +
                  (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"))
-        .hint("--state explicit makes such tensors inputs and outputs of the "
-              "compiled model");
+        .hint(K.After.isTensor() || K.After.isNumber()
+                  ? "--state explicit makes such tensors inputs and outputs of "
+                    "the compiled model"
+                  : "keep tensors and numbers in attributes of their own, and "
+                    "give --state explicit");
   return Changed.empty();
 }
 

@@ -94,8 +94,11 @@ std::optional<Datum> SignatureReader::tensor(const std::string &Name,
       Diags.error(Code::ImportElementType)
           .message("--input-type gives '" + printable(Name) + "' the type '" +
                    printable(Type->second) + "', which kpc does not know")
-          .hint("types are f32, f16, bf16, f64, i64, i32, i16, i8, ui8 and "
-                "bool");
+          .hint(llvm::StringRef(Type->second).contains("complex")
+                    ? "take a real tensor with a last size of 2, and "
+                      "torch.view_as_complex it in the module"
+                    : "types are f32, f16, bf16, f64, i64, i32, i16, i8, ui8 "
+                      "and bool");
       return std::nullopt;
     }
   }
@@ -244,7 +247,16 @@ void SignatureReader::reportMissing() {
 
 void SignatureReader::reportUnused() {
   auto Report = [&](const std::string &Name, const char *Option) {
-    if (!Used.count(Name))
+    bool IsTensor =
+        llvm::is_contained(Missing, "--input-shape " + Name + "=SIZES");
+    if (!Used.count(Name) && IsTensor)
+      Diags.error(Code::ImportValueOption)
+          .message(std::string(Option) + " names '" + printable(Name) +
+                   "', which is a tensor of " + signatureText(F))
+          .hint("--input-shape makes it an input; --value gives numbers, "
+                "truths and strings. A tensor that is always the same is a "
+                "buffer of the module");
+    else if (!Used.count(Name))
       Diags.error(Code::ImportValueOption)
           .message(std::string(Option) + " names '" + printable(Name) +
                    "', but the inputs are those of " + signatureText(F))

@@ -56,6 +56,11 @@ int64_t numberOf(mlir::Type T) {
 }
 
 ScalarType typeByName(std::string_view Name) {
+  // "torch.int64" as Python prints it, and "u8" beside "ui8".
+  if (Name.starts_with("torch."))
+    Name.remove_prefix(6);
+  if (Name == "u8")
+    return ScalarType::Byte;
   for (const Row &R : Rows)
     if (R.Name == Name || R.Short == Name)
       return R.Type;

@@ -71,6 +71,7 @@ BODIES = {
     "raise": body("if torch.lt(torch.size(x, 0), 8):", '  ops.prim.RaiseException("too few", "builtins.ValueError")',
                   "else:", "  pass", "return x"),
     "counter": body("count = self.count", "self.count = torch.add(count, 1)", "return torch.mul(x, count)"),
+    "listed": body("_0 = torch.append(self.seen, x)", "return torch.cat(self.seen, 0)"),
     "buffer": body("w = self.w", "_0 = torch.add_(w, x)", "return torch.mul(w, 2)"),
     "endless": body("n = 1", "while torch.gt(n, 0):", "  n = torch.add(n, 0)", "return x"),
     "deep": body("return (self).forward(x, )"),
@@ -85,8 +86,9 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     for name, text in BODIES.items():
         weight = Tensor((2, 2), [1, 2, 3, 4])
-        top = Module("__torch__.M", {"training": False, "w": weight, "count": 1})
-        save(folder / f"{name}.pt", top, {"__torch__.py": HEAD + text}, debug=name != "number")
+        top = Module("__torch__.M", {"training": False, "w": weight, "count": 1, "seen": []})
+        head = HEAD + "  seen : List[Tensor]\n" if name == "listed" else HEAD
+        save(folder / f"{name}.pt", top, {"__torch__.py": head + text}, debug=name != "number")
 
 
 if __name__ == "__main__":

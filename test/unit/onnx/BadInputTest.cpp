@@ -72,6 +72,30 @@ TEST(BadFile, AnotherMessage) {
             "  hint: give a binary .onnx file (a serialised ModelProto)\n");
 }
 
+TEST(BadFile, FilesOfOthers) {
+  using namespace std::string_literals;
+  EXPECT_EQ(said("\x18\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\"}}\0\0\0\0"s),
+            "error[KPC-I0003]: m.onnx: the file is no model: it is a "
+            "safetensors file, which holds weights and no graph\n"
+            "  hint: load the weights into the module in Python, then save it "
+            "with torch.export.save\n");
+  const std::pair<std::string, const char *> Files[] = {
+      {"GGUF\3\0\0\0"s, "a GGUF file"},
+      {"\x89HDF\r\n\x1a\n\0\0"s, "an HDF5 file"},
+      {"\x1c\0\0\0TFL3\0\0"s, "a TensorFlow Lite model"},
+      {"version https://git-lfs.github.com/spec/v1\n"s, "a pointer of Git LFS"},
+      {"<!DOCTYPE html><html>"s, "a web page"},
+      {"<?xml version=\"1.0\"?>"s, "XML"},
+      {"\x1f\x8b\x08\0\0"s, "compressed by gzip"},
+      {"\x7f"
+       "ELF\2\1\1\0"s,
+       "compiled code"},
+      {"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80"s,
+       "weights of an old torch.save"}};
+  for (const auto &[Bytes, Is] : Files)
+    EXPECT_NE(said(Bytes).find(Is), std::string::npos) << said(Bytes);
+}
+
 TEST(BadFile, Truncated) {
   std::string Whole = relu().SerializeAsString();
   EXPECT_EQ(said(Whole.substr(0, 20)),

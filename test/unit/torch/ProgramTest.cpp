@@ -98,6 +98,12 @@ TEST(Program, OtherFilesAreToldApart) {
               HasSubstr("TorchScript and no program of torch.export"));
   EXPECT_THAT(faults({{"m/data.pkl", ""}}), HasSubstr("torch.save"));
   EXPECT_THAT(faults({{"x", ""}}), HasSubstr("holds no exported program"));
+  EXPECT_THAT(faults({{"m/data.pkl", ""}, {"m/data/0", ""}}),
+              HasSubstr("pickled tensors (torch.save) and no graph"));
+  EXPECT_THAT(faults({{"m/data.pkl", ""}, {"m/bytecode.pkl", ""}}),
+              HasSubstr("a mobile archive of TorchScript"));
+  EXPECT_THAT(faults({{"m/data/aotinductor/model/x.so", ""}}),
+              HasSubstr("a package of AOTInductor"));
   EXPECT_THAT(faults("PK\3\4"), HasSubstr("cut off"));
 }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/model/Decode.h"
+#include "compiler/import/onnx/model/OtherFiles.h"
 #include "compiler/import/onnx/model/Passes.h"
 #include "compiler/import/onnx/model/Reader.h"
 #include "compiler/import/onnx/model/Wire.h"
@@ -39,7 +40,17 @@ static bool checkBytes(std::span<const uint8_t> Bytes, Diagnostics &Diags) {
     return false;
   }
   std::string Detail;
-  switch (checkWire(Bytes, Detail)) {
+  WireFault Fault = checkWire(Bytes, Detail);
+  std::optional<OtherFile> Other;
+  if (Fault != WireFault::None)
+    Other = otherFile(Bytes);
+  if (Other) {
+    Diags.error(Code::ImportNotOnnx)
+        .message("the file is no model: it is " + std::string(Other->Is))
+        .hint(std::string(Other->Way));
+    return false;
+  }
+  switch (Fault) {
   case WireFault::None:
     break;
   case WireFault::NotOnnx:

@@ -129,17 +129,10 @@ template <int64_t Axis> static void mirrored(NodeImport &N) {
     N.result(N.reverse(X, N.axis(Axis, N.rank(X))));
 }
 
-/// Vectors as diagonals of matrices, whose axes are `dim1` and `dim2`.
-static void diagonalEmbed(NodeImport &N) {
-  Value X = N.tensor("self");
-  int64_t Offset = N.integer("offset", 0);
-  if (!X || N.rank(X) < 1)
-    return N.give();
+/// Vectors as diagonals of matrices, whose axes are A and C.
+static Value onDiagonal(NodeImport &N, Value X, int64_t Offset, int64_t A,
+                        int64_t C) {
   int64_t Rank = N.rank(X) + 1;
-  int64_t A = N.axis(N.integer("dim1", -2), Rank),
-          C = N.axis(N.integer("dim2", -1), Rank);
-  if (N.bad() || A == C)
-    return N.give();
   Expr Side = N.dims(X).back() + std::abs(Offset);
   int64_t Low = std::max<int64_t>(-Offset, 0);
   // Along the rows the vector, `Low` further down; zeros elsewhere.
@@ -160,7 +153,56 @@ static void diagonalEmbed(NodeImport &N) {
   for (int64_t &P : Perm)
     if (P < 0)
       P = Next++;
-  N.result(N.transpose(Y, Perm));
+  return N.transpose(Y, Perm);
+}
+
+static void diagonalEmbed(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X || N.rank(X) < 1)
+    return N.give();
+  int64_t Rank = N.rank(X) + 1;
+  int64_t A = N.axis(N.integer("dim1", -2), Rank),
+          C = N.axis(N.integer("dim2", -1), Rank);
+  if (N.bad() || A == C)
+    return N.give();
+  N.result(onDiagonal(N, X, N.integer("offset", 0), A, C));
+}
+
+/// A vector as a diagonal, or the diagonal of a matrix.
+static void diagonalOf(NodeImport &N) {
+  Value X = N.tensor("self");
+  int64_t Offset = N.integer("diagonal", 0);
+  if (!X || N.bad())
+    return;
+  if (N.rank(X) == 1)
+    return N.result(onDiagonal(N, X, Offset, 0, 1));
+  if (N.rank(X) != 2)
+    return (void)N.fail(Code::ImportRank,
+                        "expected a vector or a matrix, got " +
+                            dimsText(N.dims(X)));
+  int64_t Top = std::max<int64_t>(-Offset, 0), Left = Top + Offset;
+  Expr Rows = N.dims(X)[0], Columns = N.dims(X)[1];
+  Expr Count = Expr::max(Expr::min(Rows - Top, Columns - Left), 0);
+  Value Place = N.iota({Count}, 0, N.i64());
+  // In each row from `Top` on, the element that is one further right.
+  Value Row = N.gather(X, N.addScalar(Place, double(Top)), 0);
+  Value Y = N.gatherElements(
+      Row, N.unsqueeze(N.addScalar(Place, double(Left)), {1}), 1);
+  N.result(N.reshape(Y, {Count}));
+}
+
+/// Elements whose places in all axes are equal.
+static void fillDiagonal(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X || N.rank(X) < 2 || N.flag("wrap", false))
+    return (void)N.unsupported("a diagonal that wraps around, or of a vector");
+  Value Is;
+  for (int64_t I = 1; I < N.rank(X); ++I) {
+    Value Same = N.compare(Predicate::eq, N.iota(N.dims(X), 0, N.i64()),
+                           N.iota(N.dims(X), I, N.i64()));
+    Is = Is ? N.bitAnd(Is, Same) : Same;
+  }
+  N.result(N.select(Is, N.operand("fill_value", N.element(X)), X));
 }
 
 /// Elements by their places in all of them.
@@ -229,6 +271,94 @@ static void tensorDot(NodeImport &N) {
 
 static void dot(NodeImport &N) {
   N.result(N.matmul(N.tensor("self"), N.tensor("other")));
+}
+
+/// The products of the last axes.
+static void inner(NodeImport &N) {
+  Value A = N.tensor("self"), C = N.tensor("other");
+  if (!A || !C)
+    return;
+  if (N.rank(A) == 0 || N.rank(C) == 0)
+    return N.result(N.mul(A, C));
+  Dims Sizes(N.dims(A).drop_back());
+  llvm::append_range(Sizes, N.dims(C).drop_back());
+  auto Rows = [&](Value V) {
+    Expr Count(1);
+    for (const Expr &E : N.dims(V).drop_back())
+      Count = Count * E;
+    return N.reshape(V, {Count, N.dims(V).back()});
+  };
+  Value Right = Rows(C);
+  N.result(N.reshape(
+      N.matmul(Rows(A), Right ? N.transpose(Right, {1, 0}) : Right), Sizes));
+}
+
+/// A product of many, from the left to the right.
+static void chain(NodeImport &N) {
+  SmallVector<Value> Xs = listOf(N);
+  if (N.bad())
+    return;
+  Value Y = Xs.front();
+  for (Value X : ArrayRef(Xs).drop_front())
+    Y = N.matmul(Y, X);
+  N.result(Y);
+}
+
+/// The area under lines between points: `dx` apart, or at `x`.
+static void trapezoids(NodeImport &N) {
+  Value Y = N.tensor("y");
+  if (!Y || N.rank(Y) == 0)
+    return N.give();
+  int64_t Axis = N.axis(N.integer("dim", -1), N.rank(Y));
+  Y = N.asFloat(Y);
+  if (N.bad() || !Y)
+    return N.give();
+  auto Ends = [&](Value V, int64_t Along) {
+    Expr Less = N.dims(V)[static_cast<size_t>(Along)] - 1;
+    return std::pair(N.sliceAxis(V, Along, 0, Less),
+                     N.sliceAxis(V, Along, 1, Less));
+  };
+  auto [Left, Right] = Ends(Y, Axis);
+  Value Mean = N.mulScalar(N.add(Left, Right), 0.5);
+  if (N.has("x")) {
+    Value X = N.cast(N.tensor("x"), N.element(Y));
+    if (!X || (N.rank(X) != 1 && N.rank(X) != N.rank(Y)))
+      return N.give();
+    auto [Low, High] = Ends(X, N.rank(X) == 1 ? 0 : Axis);
+    Value Wide = N.sub(High, Low);
+    if (Wide && N.rank(X) == 1) {
+      Dims Own(N.dims(Y).size(), Expr(1));
+      Own[static_cast<size_t>(Axis)] = N.dims(Wide)[0];
+      Wide = N.reshape(Wide, Own);
+    }
+    return N.result(N.reduce(ReduceKind::sum, N.mul(Mean, Wide), {Axis}));
+  }
+  N.result(
+      N.mulScalar(N.reduce(ReduceKind::sum, Mean, {Axis}), N.real("dx", 1)));
+}
+
+/// |a - b| <= atol + rtol |b|, or equal, as infinities are.
+static void isClose(NodeImport &N) {
+  Type T = N.promoted("self", "other");
+  Value A = N.operand("self", T), C = N.operand("other", T);
+  if (!A || !C)
+    return N.give();
+  Value Same = N.compare(Predicate::eq, A, C);
+  Value Wide = N.asFloat(A);
+  Wide = N.cast(Wide, Wide ? N.wide(Wide) : T);
+  Value Of = N.cast(C, Wide ? N.element(Wide) : T);
+  Value Far = N.unary<AbsOp>(N.sub(Wide, Of));
+  Value May = N.addScalar(N.mulScalar(N.unary<AbsOp>(Of), N.real("rtol", 1e-5)),
+                          N.real("atol", 1e-8));
+  // Not of infinities: they are no nearer than infinitely far.
+  Value Near = N.bitAnd(
+      N.compare(Predicate::le, Far, May),
+      N.compare(Predicate::lt, N.unary<AbsOp>(Of), N.like(INFINITY, Of)));
+  Value Y = N.binary<OrOp>(Same, Near);
+  if (N.flag("equal_nan", false))
+    Y = N.binary<OrOp>(Y, N.bitAnd(N.compare(Predicate::ne, A, A),
+                                   N.compare(Predicate::ne, C, C)));
+  N.result(Y);
 }
 
 /// x1ᵀ W x2 for each output, and a bias.
@@ -379,8 +509,10 @@ ArrayRef<Rule> compositionRules() {
       {"cartesian_prod.default", cartesianProduct},
       {"column_stack.default", columnStack},
       {"cross.default", cross},
+      {"diag.default", diagonalOf},
       {"diag_embed.default", diagonalEmbed},
       {"dstack.default", stacked<3, 2>},
+      {"fill_diagonal.default", fillDiagonal, InPlace::Yes, "no wrap"},
       {"fliplr.default", mirrored<1>},
       {"flipud.default", mirrored<0>},
       {"hamming_window.default", window<Window::Hamming>},
@@ -390,14 +522,21 @@ ArrayRef<Rule> compositionRules() {
       {"hann_window.default", window<Window::Hann>},
       {"hann_window.periodic", window<Window::Hann>},
       {"hstack.default", stacked<1, 1>},
+      {"inner.default", inner},
+      {"isclose.default", isClose},
       {"kron.default", kronecker},
       {"linalg_cross.default", cross},
+      {"linalg_multi_dot.default", chain},
       {"logspace.default", logSpace, InPlace::No, "floats"},
       {"row_stack.default", stacked<2, 0>},
       {"rot90.default", quarterTurns},
       {"take.default", take},
       {"tensordot.default", tensorDot},
       {"trace.default", trace},
+      {"trapezoid.dx", trapezoids},
+      {"trapezoid.x", trapezoids},
+      {"trapz.dx", trapezoids},
+      {"trapz.x", trapezoids},
       {"tril_indices.default", triangleIndices<true>},
       {"triu_indices.default", triangleIndices<false>},
       {"vdot.default", dot},

@@ -452,6 +452,7 @@ ArrayRef<Rule> elementwiseRules() {
       {"pow.Tensor_Tensor", power, Too},
       {"reciprocal.default", real<ReciprocalOp>, Too},
       {"remainder.Scalar", binary<ModOp>, Too},
+      {"remainder.Scalar_Tensor", binary<ModOp>},
       {"remainder.Tensor", binary<ModOp>, Too},
       {"round.decimals", roundTo, Too},
       {"round.default", rounding<RoundOp>, Too},

@@ -231,6 +231,32 @@ static void pseudoInverse(NodeImport &N) {
             N.matmul(N.mul(S->V, N.unsqueeze(Inverse, {1})), turned(N, S->U))));
 }
 
+/// How many singular values are above `tol`, or `rtol` of the greatest.
+static void matrixRank(NodeImport &N) {
+  Value X = N.tensor("self");
+  Value S = X ? singularValuesOf(N, X) : X;
+  if (!S || N.bad())
+    return N.give();
+  double Epsilon = N.element(S).isF64() ? 0x1p-52 : 0x1p-23;
+  auto Sides = N.dims(X).take_back(2);
+  double Absolute = N.has("tol")    ? N.real("tol", 0)
+                    : N.has("atol") ? N.real("atol", 0)
+                                    : 0;
+  double Relative =
+      Absolute > 0 || N.has("tol")
+          ? 0
+          : Epsilon * double(std::max(Sides[0].asConstant().value_or(1),
+                                      Sides[1].asConstant().value_or(1)));
+  if (N.has("rtol"))
+    Relative = N.real("rtol", 0);
+  Value Least =
+      N.max(N.mulScalar(N.sliceAxis(S, N.rank(S) - 1, 0, 1), Relative),
+            N.like(Absolute, S));
+  N.result(N.reduce(ReduceKind::sum,
+                    N.cast(N.compare(Predicate::gt, S, Least), N.i64()),
+                    {N.rank(S) - 1}));
+}
+
 //===----------------------------------------------------------------------===//
 // Least squares
 //===----------------------------------------------------------------------===//
@@ -319,6 +345,8 @@ ArrayRef<Rule> factorizationRules() {
       {"linalg_lstsq.default", leastSquares, No,
        "known sizes, the smaller of up to 1,024, of full rank, which is not "
        "checked; no singular values"},
+      {"linalg_matrix_rank.atol_rtol_float", matrixRank, No, Rotated},
+      {"linalg_matrix_rank.default", matrixRank, No, Rotated},
       {"linalg_pinv.atol_rtol_float", pseudoInverse, No, Rotated},
       {"linalg_pinv.default", pseudoInverse, No, Rotated},
       {"linalg_qr.default", qr, No, Reflected},

@@ -32,10 +32,11 @@ static Ints inverse(ArrayRef<int64_t> Perm) {
 namespace {
 /// The index tensors of `index` and `index_put`, made one.
 struct Places {
-  Ints Axes;   ///< that are indexed
-  Value Index; ///< [sizes…, axes]
-  Dims Sizes;  ///< of the index tensors together
-  Value Mask;  ///< instead of all this: one tensor of bools
+  Ints Axes;        ///< that are indexed
+  Value Index;      ///< [sizes…, axes]
+  Dims Sizes;       ///< of the index tensors together
+  Value Mask;       ///< instead of all this: one tensor of bools,
+  size_t Front = 0; ///< over the axes from this one on
 };
 } // namespace
 
@@ -49,12 +50,13 @@ static std::optional<Places> readPlaces(NodeImport &N, Value X) {
     if (!Given[I])
       continue;
     if (isBool(N.element(Given[I]))) {
-      if (I != 0 ||
-          llvm::count_if(Given, [](Value V) { return bool(V); }) != 1) {
-        N.unsupported("a mask among other indices");
+      if (llvm::count_if(Given, [](Value V) { return bool(V); }) != 1) {
+        N.unsupported("a mask among other indices: take the mask's places by "
+                      "nonzero, or index twice");
         return std::nullopt;
       }
       P.Mask = Given[I];
+      P.Front = I;
       return P;
     }
     P.Axes.push_back(static_cast<int64_t>(I));
@@ -90,7 +92,7 @@ static void index(NodeImport &N) {
   if (!P)
     return;
   if (P->Mask)
-    return selectByMask(N, X, P->Mask);
+    return selectByMask(N, X, P->Mask, P->Front);
   if (P->Axes.size() == 1) {
     Value Index = N.reshape(P->Index, P->Sizes);
     return N.result(N.gather(X, Index, P->Axes[0]));
@@ -123,6 +125,48 @@ static mlir::NamedAttribute kindAttr(NodeImport &N, ScatterKind K) {
   return B.getNamedAttr("kind", ScatterKindAttr::get(B.getContext(), K));
 }
 
+/// x[..., mask] = values: one for each row where the mask is true, or the same
+/// for all of them.
+static void writeByMask(NodeImport &N, Value X, Value Mask, size_t Front,
+                        Value Values, bool Adds) {
+  auto Covered = static_cast<size_t>(N.rank(Mask));
+  if (Front + Covered > N.dims(X).size())
+    return (void)N.fail(Code::ImportRank,
+                        "a mask of " + dimsText(N.dims(Mask)) +
+                            " does not fit " + dimsText(N.dims(X)));
+  ArrayRef<Expr> Rest = N.dims(X).drop_front(Front + Covered);
+  Dims Sizes(Front, Expr(1));
+  llvm::append_range(Sizes, N.dims(Mask));
+  Sizes.append(Rest.size(), Expr(1));
+  bool Same = N.rank(Values) <= static_cast<int64_t>(Rest.size());
+  if (!Same && Front + Covered > 0) {
+    size_t Place = N.dims(Values).size() - Rest.size() - 1;
+    Same = N.dims(Values)[Place] == Expr(1) && Place == 0;
+  }
+  if (!Same && Front != 0)
+    return (void)N.unsupported("writes a value for each place of a mask that "
+                               "is not the first index");
+  if (!Same) {
+    // The row of an element is as many as are true in front of it.
+    Dims Flat = {graph::typeOf(Mask).getNumElements()};
+    llvm::append_range(Flat, Rest);
+    Value Flags = N.reshape(N.cast(Mask, N.i64()), {Flat[0]});
+    Value Place = N.cumsum(Flags, 0, /*Exclusive=*/true, /*Reverse=*/false);
+    Expr Held = N.dims(Values)[0];
+    // None may be true: then nothing is taken, but something is read.
+    if (N.importer().facts().range(Held).Min < 1) {
+      Dims One(N.dims(Values));
+      One[0] = Expr(1);
+      Values = N.concat({Values, N.full(0, One, N.element(X))}, 0);
+    } else {
+      Place = N.min(Place, N.sizeScalar(Held - 1, N.i64()));
+    }
+    Values = N.reshape(N.gather(Values, Place, 0), N.dims(X));
+  }
+  Value New = Adds ? N.add(X, Values) : Values;
+  N.result(N.select(N.reshape(Mask, Sizes), New, X));
+}
+
 static void indexPut(NodeImport &N) {
   Value X = N.tensor("self"), Values = N.tensor("values");
   bool Adds = N.flag("accumulate", false);
@@ -130,20 +174,8 @@ static void indexPut(NodeImport &N) {
   if (!P || !Values)
     return N.give();
   Values = N.cast(Values, N.element(X));
-  if (P->Mask) {
-    Value Mask = P->Mask;
-    Dims Sizes(N.dims(Mask));
-    Sizes.append(N.dims(X).size() - Sizes.size(), Expr(1));
-    Value One = typeOf(Values).getNumElements() == Expr(1)
-                    ? N.reshape(Values, {})
-                    : Value();
-    if (!One) {
-      N.unsupported("writes more than one value by a mask");
-      return;
-    }
-    Value New = Adds ? N.add(X, One) : One;
-    return N.result(N.select(N.reshape(Mask, Sizes), New, X));
-  }
+  if (P->Mask)
+    return writeByMask(N, X, P->Mask, P->Front, Values, Adds);
   Ints Perm = moved(N.dims(X).size(), P->Axes);
   Value Turned = N.transpose(X, Perm);
   if (!Turned)
@@ -276,137 +308,6 @@ static void takeAlong(NodeImport &N) {
                             static_cast<int64_t>(Axis)));
 }
 
-//===----------------------------------------------------------------------===//
-// Scatter
-//===----------------------------------------------------------------------===//
-
-static void scatterElements(NodeImport &N, ScatterKind K, Value X, Value Index,
-                            Value From, int64_t Axis) {
-  if (!X || !Index || !From)
-    return N.give();
-  Dims Sizes(N.dims(Index));
-  if (N.rank(From) == 0)
-    From = N.broadcast(From, Sizes);
-  // Of the source the part counts that the index has.
-  From =
-      N.slice(From, Dims(Sizes.size(), Expr(0)), Ints(Sizes.size(), 1), Sizes);
-  N.result(N.build(ScatterElementsOp::getOperationName(),
-                   {X, Index, N.cast(From, N.element(X))},
-                   {kindAttr(N, K), N.intAttr("axis", Axis)}));
-}
-
-template <ScatterKind Default> static void scatter(NodeImport &N) {
-  Value X = N.tensor("self"), Index = N.tensor("index");
-  if (!X)
-    return;
-  Value From =
-      N.has("src") ? N.tensor("src") : N.operand("value", N.element(X));
-  ScatterKind K = Default;
-  std::string Reduce = N.text("reduce", "");
-  if (Reduce == "add" || Reduce == "sum")
-    K = ScatterKind::add;
-  else if (Reduce == "multiply" || Reduce == "prod")
-    K = ScatterKind::mul;
-  else if (Reduce == "amax")
-    K = ScatterKind::max;
-  else if (Reduce == "amin")
-    K = ScatterKind::min;
-  else if (!Reduce.empty() || !N.flag("include_self", true)) {
-    N.unsupported("scatter with reduce '" + printable(Reduce) + "'");
-    return;
-  }
-  if (!N.flag("include_self", true)) {
-    N.unsupported("scatter without the elements that are there");
-    return;
-  }
-  scatterElements(N, K, X, Index, From, N.axis(N.integer("dim", 0), N.rank(X)));
-}
-
-template <ScatterKind K> static void indexWrite(NodeImport &N) {
-  Value X = N.tensor("self"), Index = N.tensor("index");
-  if (!X || !Index)
-    return;
-  auto Axis = static_cast<size_t>(N.axis(N.integer("dim", 0), N.rank(X)));
-  Value From =
-      N.has("source") ? N.tensor("source") : N.operand("value", N.element(X));
-  if (!From || N.bad())
-    return;
-  Dims Sizes(N.dims(X)), Column(N.dims(X).size(), Expr(1));
-  Sizes[Axis] = Column[Axis] = typeOf(Index).getNumElements();
-  Index = N.broadcast(N.reshape(Index, Column), Sizes);
-  From = N.broadcast(From, Sizes);
-  if (N.has("alpha") && N.real("alpha", 1) != 1)
-    From = N.mul(From, N.operand("alpha", N.element(From)));
-  scatterElements(N, K, X, Index, From, static_cast<int64_t>(Axis));
-}
-
-/// Writes to places of the flattened tensor.
-static void put(NodeImport &N) {
-  Value X = N.tensor("self"), Index = N.tensor("index"),
-        From = N.tensor("source");
-  if (!X || !Index || !From)
-    return;
-  Dims Sizes(N.dims(X));
-  Expr Count = typeOf(X).getNumElements(),
-       Places = typeOf(Index).getNumElements();
-  Index = N.reshape(N.cast(Index, N.i64()), {Places});
-  // From the end, where they are negative.
-  Index = N.select(N.compare(Predicate::lt, Index, N.scalarInt(0, N.i64())),
-                   N.add(Index, N.sizeScalar(Count, N.i64())), Index);
-  if (!Index)
-    return;
-  Value Y =
-      N.build(ScatterElementsOp::getOperationName(),
-              {N.reshape(X, {Count}), Index,
-               N.cast(N.reshape(From, {Places}), N.element(X))},
-              {kindAttr(N, N.flag("accumulate", false) ? ScatterKind::add
-                                                       : ScatterKind::none),
-               N.intAttr("axis", 0)});
-  N.result(N.reshape(Y, Sizes));
-}
-
-/// slice_scatter and select_scatter: a part of a tensor replaced.
-template <bool Row> static void partWrite(NodeImport &N) {
-  Value X = N.tensor("self"), From = N.tensor("src");
-  if (!X || !From)
-    return;
-  int64_t Axis = N.axis(N.integer("dim", 0), N.rank(X));
-  Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
-  Expr Start = N.size(Row ? "index" : "start", 0);
-  if (Start.asConstant().value_or(0) < 0)
-    Start = Start + Size;
-  if (Row)
-    From = N.unsqueeze(From, {Axis});
-  if (N.bad() || N.integer("step", 1) != 1)
-    return (void)N.unsupported("a write to a slice with steps");
-  Expr Count = N.dims(From)[static_cast<size_t>(Axis)];
-  SmallVector<Value> Parts;
-  if (Start != Expr(0))
-    Parts.push_back(N.sliceAxis(X, Axis, 0, Start));
-  Parts.push_back(From);
-  if (Expr Rest = Size - Start - Count; Rest != Expr(0))
-    Parts.push_back(N.sliceAxis(X, Axis, Start + Count, Rest));
-  N.result(N.concat(Parts, Axis));
-}
-
-/// The elements of the source one after another where the mask is true.
-static void maskedScatter(NodeImport &N) {
-  Value X = N.tensor("self"), Mask = N.tensor("mask"),
-        From = N.tensor("source");
-  if (!X || !Mask || !From)
-    return;
-  Dims Sizes(N.dims(X));
-  Expr Count = typeOf(X).getNumElements();
-  Mask = N.reshape(N.broadcast(N.cast(Mask, N.i1()), Sizes), {Count});
-  Value Place = N.cumsum(N.cast(Mask, N.i64()), 0, /*Exclusive=*/true, false);
-  Expr Held = typeOf(From).getNumElements();
-  // Behind the last true element the place may lie behind the source.
-  Place = N.min(Place, N.sizeScalar(Held - 1, N.i64()));
-  Value Picked = N.gather(N.reshape(From, {Held}), Place, 0);
-  Value Y = N.select(Mask, N.cast(Picked, N.element(X)), N.reshape(X, {Count}));
-  N.result(N.reshape(Y, Sizes));
-}
-
 static void oneHot(NodeImport &N) {
   Value X = N.tensor("self");
   std::optional<Dims> Sizes = N.declaredSizes();
@@ -480,27 +381,13 @@ ArrayRef<Rule> indexingRules() {
       {"embedding_bag.padding_idx", embeddingBag, InPlace::No, Bags},
       {"gather.default", gather},
       {"index.Tensor", index, InPlace::No, "a mask as the only index"},
-      {"index_add.default", indexWrite<ScatterKind::add>, Too},
-      {"index_copy.default", indexWrite<ScatterKind::none>, Too},
-      {"index_fill.int_Scalar", indexWrite<ScatterKind::none>, Too},
-      {"index_fill.int_Tensor", indexWrite<ScatterKind::none>, Too},
-      {"index_put.default", indexPut, Too, "with a mask one value alone"},
+      {"index_put.default", indexPut, Too,
+       "a mask as the only index; with values of its own, as the first"},
       {"_unsafe_index.Tensor", index, InPlace::No, "a mask as the only index"},
       {"index_select.default", indexSelect},
-      {"masked_scatter.default", maskedScatter, Too},
       {"median.default", median},
       {"median.dim", median},
       {"one_hot.default", oneHot},
-      {"put.default", put, Too},
-      {"scatter.reduce", scatter<ScatterKind::none>, Too},
-      {"scatter.src", scatter<ScatterKind::none>, Too},
-      {"scatter.value", scatter<ScatterKind::none>, Too},
-      {"scatter.value_reduce", scatter<ScatterKind::none>, Too},
-      {"scatter_add.default", scatter<ScatterKind::add>, Too},
-      {"scatter_reduce.two", scatter<ScatterKind::none>, Too,
-       "include_self alone, no mean"},
-      {"select_scatter.default", partWrite<true>},
-      {"slice_scatter.default", partWrite<false>, InPlace::No, "steps of 1"},
       {"sort.default", sort},
       {"sort.stable", sort},
       {"take_along_dim.default", takeAlong},

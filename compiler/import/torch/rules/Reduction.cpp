@@ -230,6 +230,8 @@ ArrayRef<Rule> reductionRules() {
       {"min.dim", extreme<min>},
       {"norm.Scalar", norm},
       {"norm.ScalarOpt_dim", norm},
+      {"norm.ScalarOpt_dim_dtype", norm},
+      {"norm.ScalarOpt_dtype", norm},
       {"prod.default", reduce<prod>},
       {"prod.dim_int", reduce<prod>},
       {"std.correction", moment<Moment::Deviation, false>},

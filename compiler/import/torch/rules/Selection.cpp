@@ -64,15 +64,15 @@ static void whereTrue(NodeImport &N) {
     N.result(I, (*Columns)[I]);
 }
 
-void selectByMask(NodeImport &N, Value X, Value Mask) {
+void selectByMask(NodeImport &N, Value X, Value Mask, size_t Front) {
   Expr Places(1);
   int64_t Covered = N.rank(Mask);
-  if (Covered == 0 || Covered > N.rank(X))
+  if (Covered == 0 || static_cast<int64_t>(Front) + Covered > N.rank(X))
     return (void)N.unsupported("a mask of rank " + std::to_string(Covered) +
                                " on a tensor of rank " +
                                std::to_string(N.rank(X)));
   for (int64_t I = 0; I < Covered; ++I) {
-    Expr A = N.dims(X)[static_cast<size_t>(I)],
+    Expr A = N.dims(X)[Front + static_cast<size_t>(I)],
          C = N.dims(Mask)[static_cast<size_t>(I)];
     if (A != C && !N.unify(A, C)) {
       N.fail(Code::ImportShape, "a mask of " + dimsText(N.dims(Mask)) +
@@ -81,14 +81,47 @@ void selectByMask(NodeImport &N, Value X, Value Mask) {
     }
     Places = Places * A;
   }
-  Dims Rest = {Places};
-  Rest.append(N.dims(X).begin() + Covered, N.dims(X).end());
+  Dims Rest(N.dims(X).take_front(Front));
+  Rest.push_back(Places);
+  llvm::append_range(
+      Rest, N.dims(X).drop_front(Front + static_cast<size_t>(Covered)));
   Value Flags = flagsOf(N, Mask);
   std::optional<Expr> Count =
-      N.decideSize(frontend::countTrue(N, Flags), Places, 0, 0);
+      N.decideSize(frontend::countTrue(N, Flags), Places, 0, Front);
   if (Count)
     N.result(N.gather(N.reshape(X, Rest),
-                      frontend::trueIndices(N, Flags, *Count, N.i64()), 0));
+                      frontend::trueIndices(N, Flags, *Count, N.i64()),
+                      static_cast<int64_t>(Front)));
+}
+
+/// Each element, or each index, as many times as `repeats` says. All of them
+/// together are a size that data decides.
+static void repeatByData(NodeImport &N) {
+  bool OfIndices = !N.has("self");
+  Value Times = N.tensor("repeats");
+  Value X = OfIndices ? Value() : N.tensor("self");
+  if (!Times || N.bad())
+    return;
+  if (X && !N.has("dim"))
+    X = frontend::flatten(N, X);
+  int64_t Axis = X ? N.axis(N.integer("dim", 0), N.rank(X)) : 0;
+  if (N.bad())
+    return;
+  Times = N.cast(frontend::flatten(N, Times), N.i64());
+  if (X)
+    Times = N.broadcast(Times, {N.dims(X)[static_cast<size_t>(Axis)]});
+  if (!Times)
+    return N.give();
+  Value Ends = N.cumsum(Times, 0, /*Exclusive=*/false, /*Reverse=*/false);
+  constexpr int64_t Most = std::numeric_limits<int32_t>::max();
+  std::optional<Expr> Count =
+      N.decideSize(N.reduce(ReduceKind::sum, Times, {0}), Expr(Most), 0,
+                   static_cast<size_t>(Axis));
+  if (!Count)
+    return N.give();
+  Value Index =
+      N.searchSorted(Ends, N.iota({*Count}, 0, N.i64()), /*Right=*/true);
+  N.result(X ? N.gather(X, Index, Axis) : Index);
 }
 
 static void maskedSelect(NodeImport &N) {
@@ -299,6 +332,7 @@ static void roiPool(NodeImport &N) {
 ArrayRef<Rule> selectionRules() {
   static constexpr std::string_view NotInside = "not inside loops and branches";
   static const Rule Rows[] = {
+      {"argwhere.default", nonzero, InPlace::No, NotInside},
       {"_local_scalar_dense.default", item, InPlace::No,
        "integers; not inside loops and branches"},
       {"item.default", item, InPlace::No,
@@ -306,6 +340,8 @@ ArrayRef<Rule> selectionRules() {
       {"masked_select.default", maskedSelect, InPlace::No, NotInside},
       {"nonzero.default", nonzero, InPlace::No, NotInside},
       {"nonzero_numpy.default", whereTrue, InPlace::No, NotInside},
+      {"repeat_interleave.Tensor", repeatByData, InPlace::No, NotInside},
+      {"repeat_interleave.self_Tensor", repeatByData, InPlace::No, NotInside},
       {"torchvision.deform_conv2d.default", deformedConvolution, InPlace::No,
        "windows of a known size"},
       {"torchvision.nms.default", nms, InPlace::No, NotInside},
