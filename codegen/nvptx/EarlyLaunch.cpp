@@ -25,7 +25,7 @@ using namespace mlir;
 
 namespace kpc::nvptx {
 
-/// What is asked for ahead, of all weights of a kernel. A third of the L2 cache
+/// Kernels with more weights ask for none ahead. This is a third of the L2 cache
 /// of an H100 (50 MB): the kernel in front works on what the rest holds.
 static constexpr int64_t MostPrefetched = 16 << 20;
 
@@ -46,15 +46,18 @@ public:
         B(&*Kernel.getEntryBlock().getFirstInsertionPt()) {}
 
   void write(kernel::BuffersAttr Buffers) {
-    int64_t Left = MostPrefetched;
+    SmallVector<std::pair<llvm::Argument *, int64_t>> Weights;
+    int64_t Sum = 0;
     for (llvm::Argument &Argument : Kernel.args()) {
-      int64_t Bytes = Buffers.getWeightBytesOf(Argument.getArgNo());
-      Bytes = std::min(Bytes, Left) / 16 * 16;
+      int64_t Bytes = Buffers.getWeightBytesOf(Argument.getArgNo()) / 16 * 16;
       if (Bytes == 0 || !Argument.getType()->isPointerTy())
         continue;
-      Left -= Bytes;
-      prefetch(Argument, Bytes);
+      Weights.emplace_back(&Argument, Bytes);
+      Sum += Bytes;
     }
+    if (Sum <= MostPrefetched)
+      for (auto [Argument, Bytes] : Weights)
+        prefetch(*Argument, Bytes);
   }
 
 private:
