@@ -188,6 +188,7 @@ static void addSorts(OpPassManager &Passes, const target::TargetClass &For) {
     Scatters.MostPairs = int64_t(1) << 14;
     Sorts.LeastRun = 64;
     Sorts.MostRun = 1024;
+    Sorts.Radix = false;
   }
   Passes.addPass(graph::createSortScatters(Scatters));
   Passes.addPass(graph::createDecomposeSort(Sorts));

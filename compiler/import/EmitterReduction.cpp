@@ -66,7 +66,8 @@ Emitter::Order Emitter::sort(Value X, int64_t Axis, bool Descending,
   DimsAttr First;
   if (Count != Size)
     First = DimsAttr::get(B.getContext(), {Count});
-  auto Sort = SortOp::create(B, Loc, X, Axis, Descending, First);
+  auto Sort = SortOp::create(B, Loc, X, Axis, Descending, First,
+                             /*bits=*/IntegerAttr());
   return {Sort.getY(), Sort.getIndices()};
 }
 

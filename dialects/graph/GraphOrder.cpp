@@ -30,6 +30,13 @@ LogicalResult SortOp::inferReturnTypes(MLIRContext *Context,
                                Op.getFirst()->getDims().size());
     Dims[Axis] = Op.getFirst()->getDims().front();
   }
+  if (Op.getBits()) {
+    auto Element = dyn_cast<IntegerType>(X.getElementType());
+    int64_t Bits = *Op.getBits();
+    if (!Element || Bits < 1 || Bits >= Element.getWidth())
+      return emitOptionalError(Loc, "expected integers of more than ", Bits,
+                               " bits, got ", X);
+  }
   if (failed(appendTensor(Loc, Dims, X.getElementType(), Types)))
     return failure();
   return appendTensor(Loc, Dims, IntegerType::get(Context, 64), Types);
@@ -51,6 +58,71 @@ LogicalResult SortRunsOp::inferReturnTypes(MLIRContext *,
     return emitOptionalError(
         Loc, "expected runs of 1 to become a power of two up to ", MostAtOnce,
         ", or runs twice as long, got ", From, " to ", To);
+  if (!Op.getFirst()) {
+    Types.push_back(X);
+    return success();
+  }
+  if (Op.getFirst()->getDims().size() != 1 || !AtOnce ||
+      X.getDims().back() != Expr(To))
+    return emitOptionalError(
+        Loc, "expected one expression in 'first', and rows that are one run "
+             "sorted at once");
+  SmallVector<Expr> Dims(X.getDims());
+  Dims.back() = Op.getFirst()->getDims().front();
+  return appendTensor(Loc, Dims, X.getElementType(), Types);
+}
+
+/// What passes of a radix sort ask of the rows and of the digit.
+static LogicalResult checkDigit(std::optional<Location> Loc,
+                                SymbolicTensorType X, int64_t Shift,
+                                int64_t Bits) {
+  // Shared memory has room for a count of each value and warp.
+  constexpr int64_t MostBits = 8;
+  if (X.getRank() < 1 || !X.getElementType().isSignlessInteger(64))
+    return emitOptionalError(Loc, "expected rows of i64, got ", X);
+  if (Shift < 0 || Bits < 1 || Bits > MostBits || Shift + Bits > 64)
+    return emitOptionalError(Loc, "expected a digit of 1 to ", MostBits,
+                             " bits inside of 64, got ", Bits, " from bit ",
+                             Shift, " on");
+  return success();
+}
+
+LogicalResult DigitCountsOp::inferReturnTypes(MLIRContext *Context,
+                                              std::optional<Location> Loc,
+                                              Adaptor Op,
+                                              SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
+  SymbolicTensorType X = typeOf(Op.getX());
+  int64_t Bits = Op.getBits(), Parts = Op.getParts();
+  if (failed(checkDigit(Loc, X, Op.getShift(), Bits)))
+    return failure();
+  if (Parts < 1)
+    return emitOptionalError(Loc, "expected one part or more, got ", Parts);
+  SmallVector<Expr> Dims(X.getDims().drop_back());
+  Dims.append({Expr(Parts), Expr(int64_t(1) << Bits)});
+  return appendTensor(Loc, Dims, IntegerType::get(Context, 32), Types);
+}
+
+LogicalResult OrderByDigitOp::inferReturnTypes(MLIRContext *,
+                                               std::optional<Location> Loc,
+                                               Adaptor Op,
+                                               SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
+  SymbolicTensorType X = typeOf(Op.getX()), Counts = typeOf(Op.getCounts());
+  size_t Rows = X.getDims().size() - 1;
+  std::optional<int64_t> Parts, Values;
+  if (Counts.getDims().size() == Rows + 2) {
+    Parts = Counts.getStaticDim(Rows);
+    Values = Counts.getStaticDim(Rows + 1);
+  }
+  if (!Parts || !Values || !llvm::isPowerOf2_64(*Values) ||
+      !Counts.getElementType().isSignlessInteger(32) ||
+      Counts.getDims().take_front(Rows) != X.getDims().drop_back())
+    return emitOptionalError(Loc, "counts ", Counts, " are none of ", X);
+  if (failed(checkDigit(Loc, X, Op.getShift(), llvm::Log2_64(*Values))))
+    return failure();
   Types.push_back(X);
   return success();
 }

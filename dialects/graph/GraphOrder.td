@@ -17,15 +17,18 @@ def Graph_SortOp : Graph_InferredOp<"sort"> {
   let description = [{
     Ascending, or `descending`. What is equal keeps its order, also descending.
     NaN is the greatest and equal to NaN; zeros of both signs are equal. With
-    `first`, an expression of at most the axis's size, so many of each row.
+    `first`, an expression of at most the axis's size, so many of each row. With
+    `bits`, elements are integers of 0 or more and less than 2^bits.
 
     ```mlir
     %v, %i = graph.sort %x axis 1 descending first <[k]> : !graph.tensor<[batch, n], f32>   // -> [batch, k] each
     ```
   }];
-  let arguments = (ins Graph_Tensor:$x, I64Attr:$axis, UnitAttr:$descending, OptionalAttr<Graph_DimsAttr>:$first);
+  let arguments = (ins Graph_Tensor:$x, I64Attr:$axis, UnitAttr:$descending, OptionalAttr<Graph_DimsAttr>:$first,
+                       OptionalAttr<I64Attr>:$bits);
   let results = (outs Graph_Tensor:$y, Graph_Tensor:$indices);
-  let assemblyFormat = "$x `axis` $axis (`descending` $descending^)? (`first` $first^)? attr-dict `:` type($x)";
+  let assemblyFormat = [{$x `axis` $axis (`descending` $descending^)? (`first` $first^)? (`bits` $bits^)? attr-dict
+                         `:` type($x)}];
 }
 
 def Graph_SortRunsOp : Graph_InferredOp<"sort_runs"> {
@@ -35,16 +38,49 @@ def Graph_SortRunsOp : Graph_InferredOp<"sort_runs"> {
     two of a row are equal but for the greatest number, which fills what a row
     has too few of. Rows are a multiple of `from` long; the last run may be
     shorter than `to`. Either `from` is 1, and `to` a power of two up to 4096,
-    which the rows' length is a multiple of; or `to` is twice `from`.
+    which the rows' length is a multiple of; or `to` is twice `from`. With
+    `first`, rows are one run, of which so many elements are written.
 
     ```mlir
     %r = graph.sort_runs %x from 1 to 4096 : !graph.tensor<[batch, 8192], i64>
     %y = graph.sort_runs %r from 4096 to 8192 : !graph.tensor<[batch, 8192], i64>
     ```
   }];
-  let arguments = (ins Graph_Tensor:$x, I64Attr:$from, I64Attr:$to);
+  let arguments = (ins Graph_Tensor:$x, I64Attr:$from, I64Attr:$to, OptionalAttr<Graph_DimsAttr>:$first);
   let results = (outs Graph_Tensor:$y);
-  let assemblyFormat = "$x `from` $from `to` $to attr-dict `:` type($x)";
+  let assemblyFormat = "$x `from` $from `to` $to (`first` $first^)? attr-dict `:` type($x)";
+}
+
+def Graph_DigitCountsOp : Graph_InferredOp<"digit_counts"> {
+  let summary = "How often each part of a row has each value of a digit (i32)";
+  let description = [{
+    A step of `graph.sort`, made by `decompose-sort`. A digit is `bits` bits of
+    an i64 element, from bit `shift` on. A row is cut into `parts` of equal
+    length, the least multiple of 4096 that covers it; the last ones may be
+    shorter, or empty.
+
+    ```mlir
+    %c = graph.digit_counts %x shift 32 bits 8 parts 128 : !graph.tensor<[batch, n], i64>   // -> [batch, 128, 256], i32
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$x, I64Attr:$shift, I64Attr:$bits, I64Attr:$parts);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x `shift` $shift `bits` $bits `parts` $parts attr-dict `:` type($x)";
+}
+
+def Graph_OrderByDigitOp : Graph_InferredOp<"order_by_digit"> {
+  let summary = "Each row in the order of a digit; elements of equal digits keep theirs";
+  let description = [{
+    A pass of a radix sort. `counts` are what `graph.digit_counts` gives for the
+    same elements and digit.
+
+    ```mlir
+    %y = graph.order_by_digit %x, %c shift 32 : !graph.tensor<[batch, n], i64>, !graph.tensor<[batch, 128, 256], i32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$x, Graph_IntTensor:$counts, I64Attr:$shift);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x `,` $counts `shift` $shift attr-dict `:` type($x) `,` type($counts)";
 }
 
 def Graph_SearchSortedOp : Graph_InferredOp<"search_sorted"> {

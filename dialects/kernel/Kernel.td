@@ -196,22 +196,58 @@ def Kernel_PadOp : Kernel_Op<"pad", [Pure, SingleBlock, DestinationStyleOpInterf
   }];
 }
 
-def Kernel_SortRunsOp : Kernel_Op<"sort_runs", [Pure, DestinationStyleOpInterface, AllTypesMatch<["x", "init", "y"]>]> {
+def Kernel_SortRunsOp : Kernel_Op<"sort_runs", [Pure, DestinationStyleOpInterface, AllTypesMatch<["init", "y"]>]> {
   let summary = "Runs of `from` ascending elements along the last dimension become runs of `to`";
   let description = [{
     As `graph.sort_runs`: `from` is 1, or half of `to`. Elements are i64, and no
-    two of a row are equal but for fillers, the greatest number.
+    two of a row are equal but for fillers, the greatest number. Where rows are
+    one run, `y` may have the first elements of each.
 
     ```mlir
-    %y = kernel.sort_runs %x from 1 to 4096 into %empty : tensor<4x8192xi64>
+    %y = kernel.sort_runs %x from 1 to 4096 into %empty : tensor<4x8192xi64> -> tensor<4x8192xi64>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$x, I64Attr:$from, I64Attr:$to, AnyRankedTensor:$init);
   let results = (outs AnyRankedTensor:$y);
-  let assemblyFormat = "$x `from` $from `to` $to `into` $init attr-dict `:` type($y)";
+  let assemblyFormat = "$x `from` $from `to` $to `into` $init attr-dict `:` type($x) `->` type($y)";
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
     bool merges() { return getFrom() > 1; }
+  }];
+}
+
+def Kernel_DigitCountsOp : Kernel_Op<"digit_counts", [Pure, DestinationStyleOpInterface, AllTypesMatch<["init", "y"]>]> {
+  let summary = "How often each part of a row has each value of a digit";
+  let description = [{
+    As `graph.digit_counts`: `y` has the parts and the digit's values as its last
+    two dimensions.
+
+    ```mlir
+    %y = kernel.digit_counts %x shift 32 into %empty : tensor<4x?xi64> -> tensor<4x64x256xi32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$shift, AnyRankedTensor:$init);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x `shift` $shift `into` $init attr-dict `:` type($x) `->` type($y)";
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+  }];
+}
+
+def Kernel_OrderByDigitOp : Kernel_Op<"order_by_digit", [Pure, DestinationStyleOpInterface, AllTypesMatch<["x", "init", "y"]>]> {
+  let summary = "Each row in the order of a digit";
+  let description = [{
+    As `graph.order_by_digit`.
+
+    ```mlir
+    %y = kernel.order_by_digit %x, %counts shift 32 into %empty : tensor<4x?xi64>, tensor<4x64x256xi32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$counts, I64Attr:$shift, AnyRankedTensor:$init);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x `,` $counts `shift` $shift `into` $init attr-dict `:` type($y) `,` type($counts)";
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
   }];
 }
 

@@ -19,6 +19,13 @@
 /// Numbers that hold their own index are all different, so any order of them
 /// that is right is stable, and the same in every run.
 ///
+/// Rows that would need many merges are sorted by their digits instead, the
+/// lowest first; of equal digits elements keep their order:
+///        %p = (%c - the least code) << 32 | iota
+///        %h = graph.digit_counts %p shift 32 bits 8 parts 128
+///        %q = graph.order_by_digit %p, %h shift 32
+///        …                                          // shift 40, 48, 56
+///
 /// The first k of long rows: a row is cut into groups, and only the k groups
 /// with the least elements can hold some of the k least.
 ///
@@ -44,13 +51,24 @@ namespace {
 
 /// Elements of a row that has an index for each.
 constexpr int64_t LongestRow = int64_t(1) << 31;
-/// Rows of up to so many elements are ranked: all pairs are compared.
+/// Rows of up to so many elements of 64 bits are ranked: all pairs are
+/// compared.
 constexpr int64_t ShortRow = 64;
 /// Elements of a group, at least: a line of f32.
 constexpr int64_t LeastGroup = 32;
 
+/// Bits of a digit, and elements of the part of a row that a block orders at
+/// once.
+constexpr int64_t DigitBits = 8, DigitTile = 4096;
+
 struct Limits {
   int64_t LeastRun, MostRun;
+  bool Radix;
+};
+
+/// The codes of a sort: `Least` and 2^Bits - 1 above it.
+struct CodeRange {
+  int64_t Bits, Least;
 };
 
 /// Integers of 32 bits in the order that is asked for, of any elements of what
@@ -69,6 +87,9 @@ private:
   /// Integers of 32 or 64 bits in the order that is asked for.
   Value codesOf(Value X);
   Value codesOfFloats(Value X);
+  CodeRange rangeOfCodes();
+  /// Whether codes have 64 bits.
+  bool isWide();
   /// Whether the elements are what their codes say, bit for bit.
   bool areCodes();
   Value decoded(Value Packed);
@@ -81,7 +102,16 @@ private:
     return M.bitAnd(Packed, M.number(0xffffffff, Packed));
   }
   /// The first `Count` packed numbers of each row, in order.
-  Value firstPacked(Value X, CodesOf Codes, const Expr &Count);
+  Value firstPacked(Value X, CodesOf Codes, CodeRange Range, const Expr &Count);
+  /// Packed numbers of rows of X, whose indices ascend, by passes over digits.
+  Value sortedByDigits(Value X, CodesOf Codes, CodeRange Range);
+  bool isSortedByDigits(const Expr &Size, CodeRange Range) const;
+  /// The parts of a row that blocks order side by side.
+  int64_t partsOf(ArrayRef<Expr> Dims) const;
+  int64_t runFor(int64_t Most) const {
+    return std::clamp(int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(Most, 2))),
+                      Limit.LeastRun, Limit.MostRun);
+  }
   std::optional<int64_t> groupSize(const Expr &Size, const Expr &Count) const;
   Value leastOfGroups(Value Codes, int64_t Group);
   Value ofGroups(Value X, CodesOf Codes, const Expr &Count, int64_t Group);
@@ -106,18 +136,20 @@ private:
 
 Value Sorter::codesOfFloats(Value X) {
   MLIRContext *Context = Op.getContext();
-  bool IsWide = typeOf(X).getElementType().isF64();
-  if (!IsWide)
+  Type Element = typeOf(X).getElementType();
+  if (isNarrowFloat(Element))
     X = M.cast(X, Float32Type::get(Context));
-  Value Bits = M.bitcast(X, IntegerType::get(Context, IsWide ? 64 : 32));
-  Value Most = M.number(IsWide ? INT64_MAX : INT32_MAX, Bits);
+  unsigned Width = typeOf(X).getElementType().getIntOrFloatBitWidth();
+  Value Bits = M.bitcast(X, IntegerType::get(Context, Width));
+  Value Most = M.number(llvm::maxIntN(Width), Bits);
   Value Zero = M.number(0, Bits);
   // Of negative numbers, the greater ones have the lesser bits.
   Value Code = M.select(M.compare(Predicate::lt, Bits, Zero),
                         M.bitXor(Bits, Most), Bits);
   Code = M.select(M.compare(Predicate::eq, X, M.number(0, X)), Zero, Code);
   Value IsNan = IsNanOp::create(Builder, Op.getLoc(), X);
-  return M.select(IsNan, Most, Code);
+  Code = M.select(IsNan, Most, Code);
+  return Width < 32 ? M.cast(Code, IntegerType::get(Context, 32)) : Code;
 }
 
 Value Sorter::codesOf(Value X) {
@@ -127,16 +159,39 @@ Value Sorter::codesOf(Value X) {
   Value Codes;
   if (isFloat(Element) || isNarrowFloat(Element)) {
     Codes = codesOfFloats(X);
-  } else if (unsigned Bits = Element.getIntOrFloatBitWidth(); Bits < 32) {
-    Codes = M.cast(X, I32);
+  } else if (unsigned Bits = Element.getIntOrFloatBitWidth();
+             Bits < 32 || !isWide()) {
+    Codes = Bits == 32 ? M.bitcast(X, I32) : M.cast(X, I32);
+    if (Bits == 32 && isUnsigned(Element) && !Op.getBits())
+      Codes = M.bitXor(Codes, M.number(INT32_MIN, Codes));
   } else {
-    Codes = M.bitcast(X, Bits == 32 ? I32 : I64);
+    Codes = M.bitcast(X, I64);
     if (isUnsigned(Element))
-      Codes =
-          M.bitXor(Codes, M.number(Bits == 32 ? INT32_MIN : INT64_MIN, Codes));
+      Codes = M.bitXor(Codes, M.number(INT64_MIN, Codes));
   }
   return Op.getDescending() ? NotOp::create(Builder, Op.getLoc(), Codes)
                             : Codes;
+}
+
+bool Sorter::isWide() {
+  return typeOf(Op.getX()).getElementType().getIntOrFloatBitWidth() == 64 &&
+         Op.getBits().value_or(64) > 31;
+}
+
+CodeRange Sorter::rangeOfCodes() {
+  Type Element = typeOf(Op.getX()).getElementType();
+  int64_t Bits = isNarrowFloat(Element) || isWide()
+                     ? 32
+                     : int64_t(Element.getIntOrFloatBitWidth());
+  bool IsUnsigned = isUnsigned(Element) || Element.isInteger(1);
+  if (Op.getBits() && !isWide()) {
+    Bits = int64_t(*Op.getBits());
+    IsUnsigned = true;
+  }
+  if (!IsUnsigned || Bits == 32)
+    return {Bits, -(int64_t(1) << (Bits - 1))};
+  // Not x is -1 - x.
+  return {Bits, Op.getDescending() ? -(int64_t(1) << Bits) : 0};
 }
 
 bool Sorter::areCodes() {
@@ -153,7 +208,7 @@ Value Sorter::decoded(Value Packed) {
     Codes = NotOp::create(Builder, Op.getLoc(), Codes);
   if (Element.getIntOrFloatBitWidth() < 32)
     return M.cast(Codes, Element);
-  if (isUnsigned(Element))
+  if (isUnsigned(Element) && !Op.getBits())
     Codes = M.bitXor(Codes, M.number(INT32_MIN, Codes));
   return M.bitcast(Codes, Element);
 }
@@ -192,10 +247,10 @@ Value Sorter::rank(Value X, const Expr &Count) {
 Value Sorter::sorted(ArrayRef<Expr> Rows, const Expr &Size, const Expr &Count,
                      PackedAt At) {
   int64_t Most = std::min(mostOf(Size), LongestRow);
-  int64_t Run =
-      std::clamp(int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(Most, 2))),
-                 Limit.LeastRun, Limit.MostRun);
-  Expr Padded = Facts.simplify(Size.ceilDiv(Expr(Run)) * Expr(Run));
+  int64_t Run = runFor(Most);
+  bool IsOneRun = Most <= Run && Facts.range(Size).Min >= 1;
+  Expr Padded = IsOneRun ? Expr(Run)
+                         : Facts.simplify(Size.ceilDiv(Expr(Run)) * Expr(Run));
   SmallVector<Expr> Dims(Rows);
   Dims.push_back(Padded);
   int64_t Last = int64_t(Dims.size()) - 1;
@@ -204,10 +259,64 @@ Value Sorter::sorted(ArrayRef<Expr> Rows, const Expr &Size, const Expr &Count,
   if (Padded != Size)
     X = M.select(M.compare(Predicate::lt, Places, M.size(Size, Places)), X,
                  M.number(INT64_MAX, X));
-  X = SortRunsOp::create(Builder, Op.getLoc(), X, 1, Run);
+  if (IsOneRun) {
+    DimsAttr First =
+        Count == Padded ? DimsAttr() : DimsAttr::get(Op.getContext(), {Count});
+    return SortRunsOp::create(Builder, Op.getLoc(), X, 1, Run, First);
+  }
+  X = SortRunsOp::create(Builder, Op.getLoc(), X, 1, Run, /*first=*/DimsAttr());
   for (; Run < Most; Run *= 2)
-    X = SortRunsOp::create(Builder, Op.getLoc(), X, Run, 2 * Run);
+    X = SortRunsOp::create(Builder, Op.getLoc(), X, Run, 2 * Run,
+                           /*first=*/DimsAttr());
   return M.firstOfRows(X, Count);
+}
+
+/// A merge reads and writes all; a pass of digits reads it once more.
+bool Sorter::isSortedByDigits(const Expr &Size, CodeRange Range) const {
+  if (!Limit.Radix)
+    return false;
+  int64_t Most = std::min(mostOf(Size), LongestRow), Merges = 0;
+  for (int64_t Run = runFor(Most); Run < Most; Run *= 2)
+    ++Merges;
+  return 3 * llvm::divideCeil(Range.Bits, DigitBits) <= uint64_t(2 * Merges);
+}
+
+int64_t Sorter::partsOf(ArrayRef<Expr> Dims) const {
+  // A block reads the counts of all parts of its row, which takes as long as
+  // ordering once there are several hundreds.
+  constexpr int64_t Few = 128, Many = 256, Long = int64_t(1) << 22;
+  int64_t Size = Facts.optimum(Dims.back()).value_or(Long), Rows = 1;
+  for (const Expr &E : Dims.drop_back())
+    Rows = std::min(Rows * std::max<int64_t>(Facts.optimum(E).value_or(1), 1),
+                    Many);
+  int64_t Parts = std::max<int64_t>(
+      int64_t(llvm::bit_floor(uint64_t((Size >= Long ? Many : Few) / Rows))),
+      1);
+  while (Parts > 1 && Parts / 2 * DigitTile >= Size)
+    Parts /= 2;
+  return Parts;
+}
+
+Value Sorter::sortedByDigits(Value X, CodesOf Codes, CodeRange Range) {
+  ArrayRef<Expr> Dims = TensorMath::dims(X);
+  Value Packed = packed(
+      Codes(X), M.iota(Dims, int64_t(Dims.size()) - 1, Builder.getI64Type()));
+  // Codes from 0 on, all bits of which digits are.
+  auto Offset = int64_t(uint64_t(Range.Least) << 32);
+  if (Offset)
+    Packed = M.add(Packed,
+                   M.number(int64_t(uint64_t(0) - uint64_t(Offset)), Packed));
+  auto Passes = int64_t(llvm::divideCeil(Range.Bits, DigitBits));
+  auto Bits = int64_t(llvm::divideCeil(Range.Bits, Passes));
+  int64_t Parts = partsOf(Dims);
+  for (int64_t Low = 0; Low < Range.Bits; Low += Bits) {
+    Value Counts =
+        DigitCountsOp::create(Builder, Op.getLoc(), Packed, 32 + Low,
+                              std::min(Bits, Range.Bits - Low), Parts);
+    Packed =
+        OrderByDigitOp::create(Builder, Op.getLoc(), Packed, Counts, 32 + Low);
+  }
+  return Offset ? M.add(Packed, M.number(Offset, Packed)) : Packed;
 }
 
 /// How many elements each group has, where looking at groups first is worth
@@ -269,11 +378,14 @@ Value Sorter::ofGroups(Value X, CodesOf Codes, const Expr &Count,
   });
 }
 
-Value Sorter::firstPacked(Value X, CodesOf Codes, const Expr &Count) {
+Value Sorter::firstPacked(Value X, CodesOf Codes, CodeRange Range,
+                          const Expr &Count) {
   ArrayRef<Expr> Dims = TensorMath::dims(X);
   int64_t Last = int64_t(Dims.size()) - 1;
   if (std::optional<int64_t> Group = groupSize(Dims.back(), Count))
     return ofGroups(X, Codes, Count, *Group);
+  if (isSortedByDigits(Dims.back(), Range))
+    return M.firstOfRows(sortedByDigits(X, Codes, Range), Count);
   return sorted(Dims.drop_back(), Dims.back(), Count, [&](Value Places) {
     bool IsWhole = TensorMath::dims(Places) == TensorMath::dims(X);
     return packed(Codes(IsWhole ? X : M.gatherElements(X, Places, Last)),
@@ -292,9 +404,10 @@ Value Sorter::orderByHalves(Value X, const Expr &Count) {
     return M.cast(M.dividedBy(codesOf(X), int64_t(1) << 32), I32);
   };
   Expr All = TensorMath::dims(X).back();
-  Value First = indicesIn(firstPacked(X, LowOf, All));
+  CodeRange Half = {32, INT32_MIN};
+  Value First = indicesIn(firstPacked(X, LowOf, Half, All));
   Value ByLow = M.gatherElements(X, First, Last);
-  Value Then = indicesIn(firstPacked(ByLow, HighOf, Count));
+  Value Then = indicesIn(firstPacked(ByLow, HighOf, Half, Count));
   return M.gatherElements(First, Then, Last);
 }
 
@@ -302,14 +415,15 @@ void Sorter::run() {
   int64_t Axis = Op.getAxis();
   Expr Count = TensorMath::dims(Op.getY())[Axis];
   Value X = M.swappedWithLast(Op.getX(), Axis), Index, Elements;
-  Type Element = typeOf(X).getElementType();
-  bool IsWide = Element.getIntOrFloatBitWidth() == 64;
-  if (mostOf(TensorMath::dims(X).back()) <= ShortRow) {
+  bool IsWide = isWide();
+  if (mostOf(TensorMath::dims(X).back()) <=
+      (IsWide ? ShortRow : std::min(ShortRow, Limit.LeastRun))) {
     Index = rank(X, Count);
   } else if (IsWide) {
     Index = orderByHalves(X, Count);
   } else {
-    Value Packed = firstPacked(X, [&](Value X) { return codesOf(X); }, Count);
+    Value Packed = firstPacked(
+        X, [&](Value X) { return codesOf(X); }, rangeOfCodes(), Count);
     Index = indicesIn(Packed);
     if (areCodes())
       Elements = M.swappedWithLast(decoded(Packed), Axis);
@@ -330,7 +444,7 @@ struct DecomposeSortPass : graph::impl::DecomposeSortBase<DecomposeSortPass> {
     SmallVector<SortOp> Sorts;
     getOperation().walk([&](SortOp Op) { Sorts.push_back(Op); });
     for (SortOp Op : Sorts)
-      Sorter(Op, Facts, {LeastRun, MostRun}).run();
+      Sorter(Op, Facts, {LeastRun, MostRun, Radix}).run();
   }
 };
 

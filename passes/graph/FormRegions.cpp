@@ -320,7 +320,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
     return "that kernel is as large as allowed";
   if (isa<ConcatOp>(Op))
     return "a concat is a kernel of its own";
-  if (isa<SortRunsOp>(Op))
+  if (isa<SortRunsOp, DigitCountsOp, OrderByDigitOp>(Op))
     return "a sort's kernel writes what it has sorted";
   if (isa<AttentionOp>(Op)) {
     if ((G.Ops.size() == 1 && isOrderOfHeads(G.Ops.front())) ||

@@ -248,17 +248,21 @@ def SortScatters : Pass<"sort-scatters", "::mlir::ModuleOp"> {
 }
 
 def DecomposeSort : Pass<"decompose-sort", "::mlir::ModuleOp"> {
-  let summary = "Sorts become runs that one block of threads sorts, and merges";
+  let summary = "Sorts become runs that one block of threads sorts, and merges, or passes of a radix sort";
   let description = [{
     Elements become integers of one order, packed with their indices, which are
-    sorted by `graph.sort_runs`. Rows of up to 64 elements are ranked instead:
-    all pairs are compared. Of long rows of which few elements are asked for, the
-    least element of each group of neighbours is found first, and the groups with
-    the least of these are sorted alone.
+    sorted by `graph.sort_runs`. Rows of up to 64 elements are ranked instead
+    where their elements have 64 bits, or no run is as short: all pairs are
+    compared. Of long rows of which few elements are asked for, the least element
+    of each group of neighbours is found first, and the groups with the least of
+    these are sorted alone. With `radix` rows that would need more merges than
+    one and a half of the passes by digits are sorted by these
+    (`graph.digit_counts`, `graph.order_by_digit`).
   }];
   let options = [
-    Option<"LeastRun", "least-run", "int64_t", "256", "elements of the shortest run that is sorted at once">,
-    Option<"MostRun", "most-run", "int64_t", "4096", "elements of the longest run that is sorted at once">
+    Option<"LeastRun", "least-run", "int64_t", "2", "elements of the shortest run that is sorted at once">,
+    Option<"MostRun", "most-run", "int64_t", "4096", "elements of the longest run that is sorted at once">,
+    Option<"Radix", "radix", "bool", "true", "long rows are sorted by their digits">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

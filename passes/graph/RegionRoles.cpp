@@ -27,7 +27,7 @@ Role graph::roleOf(Operation *Op) {
     return Role::View;
   if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
           AttentionOp, ScatterElementsOp, ScatterNdOp, SortRunsOp,
-          SearchSortedOp, FoldSegmentsOp>(Op))
+          DigitCountsOp, OrderByDigitOp, SearchSortedOp, FoldSegmentsOp>(Op))
     return Role::Root;
   return Role::Map;
 }

@@ -351,6 +351,8 @@ std::string movementWord(Operation *Op, bool Sized) {
       .Case([](SortRunsOp Sort) {
         return Sort.getFrom() == 1 ? "sort" : "merge";
       })
+      .Case([](DigitCountsOp) { return "count digits"; })
+      .Case([](OrderByDigitOp) { return "order by digit"; })
       .Case([](SearchSortedOp) { return "search"; })
       .Case<TransposeOp, ConcatOp, SliceOp, PadOp, IotaOp, PackOp, UnpackOp>(
           [](Operation *Moves) {
@@ -371,7 +373,8 @@ Operation *mainOf(Block &Body) {
     int Rank = isa<MatmulOp, ConvOp, AttentionOp>(Op) ? 3
                : isa<WindowOp>(Op)                    ? 2
                : isa<ReduceOp, ScatterElementsOp, ScatterNdOp, ArgReduceOp,
-                     CumSumOp, SortRunsOp, SearchSortedOp, FoldSegmentsOp>(Op)
+                     CumSumOp, SortRunsOp, DigitCountsOp, OrderByDigitOp,
+                     SearchSortedOp, FoldSegmentsOp>(Op)
                    ? 1
                    : 0;
     if (Rank > Best) {
@@ -391,7 +394,8 @@ std::string kindOf(Operation *Main, StringRef Norm) {
       .Case([](WindowOp) { return "pooling"; })
       .Case<ScatterElementsOp, ScatterNdOp, FoldSegmentsOp>(
           [](Operation *) { return "scatter"; })
-      .Case<SortRunsOp, SearchSortedOp>([](Operation *) { return "sort"; })
+      .Case<SortRunsOp, DigitCountsOp, OrderByDigitOp, SearchSortedOp>(
+          [](Operation *) { return "sort"; })
       .Default([&](Operation *) {
         return Norm.empty()            ? "reduction"
                : Norm.contains("Norm") ? "normalization"

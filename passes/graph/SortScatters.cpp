@@ -21,6 +21,7 @@
 #include "dialects/shape/PracticalRange.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/TensorMath.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <set>
 
@@ -106,8 +107,13 @@ Value ScatterSorter::fold(const RowScatter &S) {
   };
   Type I32 = Builder.getI32Type(), I64 = Builder.getI64Type();
   Type KeyTy = IsShort(Rows) ? I32 : I64;
+  // The last target is that of updates which meet no row.
+  int64_t Bits = std::min<int64_t>(
+      llvm::Log2_64(uint64_t(shape::practicalRange(Facts, Rows).Max)) + 1,
+      KeyTy.getIntOrFloatBitWidth() - 1);
   auto Sort = SortOp::create(Builder, Loc, M.cast(S.Targets, KeyTy), 0,
-                             /*descending=*/false, /*first=*/DimsAttr());
+                             /*descending=*/false, /*first=*/DimsAttr(),
+                             Builder.getI64IntegerAttr(Bits));
   Value Starts = SearchSortedOp::create(Builder, Loc, Sort.getY(),
                                         M.iota({Rows + Expr(1)}, 0, KeyTy),
                                         /*right=*/false);

@@ -169,6 +169,13 @@ def short_cases():
                 top("f32", (2, 257), 257), top("f32", (2, 64), 64), top("f32", (2, 65), 1), top("i32", (1, 12289), 12289, largest=0),
                 top("f32", (2, 4400), 11, dynamic=("b", "n")), top("f32", (1, 100), 11, dynamic=("b", "n"), dims=("n=11..20000",)),
                 top("f16", (2, 13000), 30, dynamic=("b", "n"), dims=("n=2000..20000:opt=16384",)))
+    # Rows in registers, and long ones by their digits.
+    yield from (top("f32", (300, 16), 16, largest=0), top("f16", (1001, 8), 2), top("i8", (37, 100), 100), top("u32", (257, 3), 3), top("i16", (5, 128), 9),
+                top("f32", (9, 2, 33), 1), top("f32", (7, 1), 1), top("f64", (3, 20), 4), top("f32", (3, 50), 7, dynamic=("b", "n"), dims=("n=7..64",)),
+                top("u8", (2, 9001), 9001), top("i8", (9001, 2), 9001, 0, largest=0), top("f16", (1, 40001), 40001), top("u16", (2, 33000), 33000, largest=0),
+                top("i16", (1, 34000), 5000), top("i32", (1, 8193), 8193, dynamic=("b", "n")), top("f32", (2, 100), 100, dynamic=("b", "n")),
+                top("i64", (1, 5000), 5000, dynamic=("b", "n")), top("f16", (3, 1), 1, dynamic=("b", "n")),
+                scatter("ScatterND", "f32", (300, 3), (20000, 1), "add"), scatter("ScatterND", "f32", (9, 2), (40000, 1), "none", skewed=True))
     for kind in ("f32", "i64", "u8", "f16"):
         yield unique(kind, 300, 1)
         yield unique(kind, 301, 0)
@@ -187,7 +194,8 @@ def short_cases():
 
 
 def long_cases():
-    yield from (top("f32", (1 << 20,), 1 << 20, 0), top("f32", (8, 131072), 64), top("i64", (1 << 18,), 1 << 18, 0, largest=0), top("f32", (2, 128256), 50),
+    yield from (top("f32", (1 << 20,), 1 << 20, 0), top("f32", (8, 131072), 64), top("i64", (1 << 18,), 1 << 18, 0, largest=0), top("f64", (1, 300001), 300001),
+                top("u32", (300001, 2), 300001, 0), top("f32", (2, 128256), 50),
                 top("f32", (3, 8400), 300), unique("i32", 200001, 1, spread=50000), nonzero("f32", (1 << 20,)),
                 scatter("ScatterND", "f32", (3000, 64), (30000, 1), "add"), scatter_rows(30000, 1000, 64, 0, "add"))
 

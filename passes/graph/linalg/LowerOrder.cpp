@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-///   graph.sort_runs      →  kernel.sort_runs
+///   graph.sort_runs, digit_counts, order_by_digit  →  the kernel ops
 ///   graph.search_sorted  →  a generic that halves an interval
 ///   graph.fold_segments  →  a generic that walks a segment
 ///
@@ -23,18 +23,35 @@ using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
 
-static Value lowerSortRuns(SortRunsOp Op, KernelWriter &W) {
-  SymbolicTensorType Ty = typeOf(Op.getX());
+static Value emptyOf(SymbolicTensorType Ty, KernelWriter &W) {
   SmallVector<OpFoldResult> Sizes;
   for (const shape::Expr &E : Ty.getDims())
     Sizes.push_back(
         E.asConstant() ? OpFoldResult(W.builder().getIndexAttr(*E.asConstant()))
                        : OpFoldResult(W.size(E)));
-  Value Init = tensor::EmptyOp::create(W.builder(), W.loc(), Sizes,
-                                       W.computeType(Ty.getElementType()));
+  return tensor::EmptyOp::create(W.builder(), W.loc(), Sizes,
+                                 W.computeType(Ty.getElementType()));
+}
+
+static Value lowerSortRuns(SortRunsOp Op, KernelWriter &W) {
+  Value Init = emptyOf(typeOf(Op.getY()), W);
   return kernel::SortRunsOp::create(W.builder(), W.loc(), Init.getType(),
                                     W.tensor(Op.getX()), Op.getFrom(),
                                     Op.getTo(), Init);
+}
+
+static Value lowerDigitCounts(DigitCountsOp Op, KernelWriter &W) {
+  Value Init = emptyOf(typeOf(Op.getY()), W);
+  return kernel::DigitCountsOp::create(W.builder(), W.loc(), Init.getType(),
+                                       W.tensor(Op.getX()), Op.getShift(),
+                                       Init);
+}
+
+static Value lowerOrderByDigit(OrderByDigitOp Op, KernelWriter &W) {
+  Value Init = emptyOf(typeOf(Op.getY()), W);
+  return kernel::OrderByDigitOp::create(
+      W.builder(), W.loc(), Init.getType(), W.tensor(Op.getX()),
+      W.tensor(Op.getCounts()), Op.getShift(), Init);
 }
 
 static Value lowerSearchSorted(SearchSortedOp Op, KernelWriter &W) {
@@ -156,6 +173,8 @@ static Value lowerFoldSegments(FoldSegmentsOp Op, KernelWriter &W) {
 FailureOr<Value> graph::lowerOrder(Operation *Op, KernelWriter &W) {
   return llvm::TypeSwitch<Operation *, FailureOr<Value>>(Op)
       .Case([&](SortRunsOp Op) { return lowerSortRuns(Op, W); })
+      .Case([&](DigitCountsOp Op) { return lowerDigitCounts(Op, W); })
+      .Case([&](OrderByDigitOp Op) { return lowerOrderByDigit(Op, W); })
       .Case([&](SearchSortedOp Op) { return lowerSearchSorted(Op, W); })
       .Case([&](FoldSegmentsOp Op) { return lowerFoldSegments(Op, W); })
       .Default(failure());

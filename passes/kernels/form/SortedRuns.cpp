@@ -23,7 +23,9 @@ std::optional<SortedRuns> SortedRuns::read(const FusedKernel &Form) {
   unsigned Last = cast<RankedTensorType>(Out.Tensor.getType()).getRank() - 1;
   for (unsigned Dim = 0; Dim < Last; ++Dim)
     Runs.RowSizes.push_back(tensorSize(Out.Tensor, Dim));
-  Runs.Size = tensorSize(Out.Tensor, Last);
+  Runs.Written = tensorSize(Out.Tensor, Last);
+  bool WritesAll = Runs.Op.getX().getType() == Out.Tensor.getType();
+  Runs.Size = WritesAll ? Runs.Written : tensorSize(Runs.Op.getX(), Last);
   return Runs;
 }
 

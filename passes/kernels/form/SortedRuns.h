@@ -17,9 +17,10 @@ namespace kpc::kernels {
 struct SortedRuns {
   kernel::SortRunsOp Op;
   mlir::Value Memref; ///< that it is written to
-  /// The sizes of the rows' dims, and that of a row.
+  /// The sizes of the rows' dims, that of a row, and how many elements of each
+  /// are written.
   llvm::SmallVector<mlir::OpFoldResult> RowSizes;
-  mlir::OpFoldResult Size;
+  mlir::OpFoldResult Size, Written;
 
   /// None where the kernel is something else.
   static std::optional<SortedRuns> read(const FusedKernel &Form);
@@ -28,6 +29,7 @@ struct SortedRuns {
   mlir::Value source() { return viewOf(Op.getX()); }
   int64_t from() { return Op.getFrom(); }
   int64_t to() { return Op.getTo(); }
+  bool writesAll() const { return Size == Written; }
   /// Parts of `Elements` that all rows have together; none where a size has no
   /// expression. Rows are a multiple of it long, or end with a shorter part.
   std::optional<shape::Expr> parts(int64_t Elements) const;

@@ -19,6 +19,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
   static const KernelFamily Families[] = {
       {"recurrent layer", FamilyClass::Scan, queryRecurrent},
       {"sort", FamilyClass::Sort, queryGpuSortRuns},
+      {"sort by digits", FamilyClass::Sort, queryGpuDigits},
       {"scan", FamilyClass::Scan, queryGpuScan},
       {"attention of few queries", FamilyClass::Attention,
        queryAttentionDecode},

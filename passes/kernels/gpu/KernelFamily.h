@@ -175,10 +175,10 @@ struct KernelFamily {
 /// takes. The last one takes every kernel whose sizes have expressions.
 llvm::ArrayRef<KernelFamily> gpuFamilies();
 
-FamilyQuery queryGpuSortRuns, queryGpuScan, queryAttentionDecode,
-    queryAttentionHopper, queryAttentionMmaSync, queryGpuTranspose,
-    queryGpuGemv, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
-    queryConvMmaSync, queryGemmMmaSync, queryGemmMmaScaled,
+FamilyQuery queryGpuSortRuns, queryGpuDigits, queryGpuScan,
+    queryAttentionDecode, queryAttentionHopper, queryAttentionMmaSync,
+    queryGpuTranspose, queryGpuGemv, queryGemmHopper, queryGemmBlackwell,
+    queryConvHopper, queryConvMmaSync, queryGemmMmaSync, queryGemmMmaScaled,
     queryGemmBlackwellScaled, queryGpuContraction, queryGpuRows,
     queryGpuColumns, queryGpuRowReduction, queryGpuColumnReduction,
     queryGpuWindowTile, queryGpuWindow, queryGpuMap;

@@ -38,9 +38,14 @@ public:
 
   /// The units of a range, of `Part` elements each.
   LogicalResult emit(const UnitRange &Range, int64_t Part) {
-    if (!Runs.Op.merges())
-      Scratch = memref::AllocaOp::create(
+    auto NewScratch = [&]() -> Value {
+      return memref::AllocaOp::create(
           B, Loc, MemRefType::get({Runs.to()}, B.getI64Type()));
+    };
+    if (!Runs.Op.merges())
+      Scratch = NewScratch();
+    if (!Runs.writesAll())
+      Result = NewScratch();
     SmallVector<Value> Sizes;
     for (OpFoldResult Size : Runs.RowSizes)
       Sizes.push_back(Emitter.materialize(B, Size));
@@ -55,7 +60,7 @@ public:
       else
         sortRun(First);
     });
-    return Result;
+    return Status;
   }
 
 private:
@@ -79,7 +84,7 @@ private:
     Value V = Emitter.element(B, Runs.Op.getX(), at(Place));
     if (V)
       return V;
-    Result = failure();
+    Status = failure();
     return arith::ConstantOp::create(B, Loc, B.getI64IntegerAttr(0));
   }
 
@@ -121,12 +126,15 @@ private:
     auto Read = [&](OpBuilder &B, bool FromScratch, Value Place) -> Value {
       if (FromScratch)
         return memref::LoadOp::create(B, Loc, Scratch, Place);
+      if (Result)
+        return memref::LoadOp::create(B, Loc, Result, Place);
       Value There = arith::AddIOp::create(B, Loc, First, Place);
       return memref::LoadOp::create(B, Loc, Runs.Memref, at(There));
     };
     auto Write = [&](bool ToScratch, Value Place, Value Element) {
-      if (ToScratch)
-        memref::StoreOp::create(B, Loc, Element, Scratch, Place);
+      if (ToScratch || Result)
+        memref::StoreOp::create(B, Loc, Element, ToScratch ? Scratch : Result,
+                                Place);
       else
         memref::StoreOp::create(B, Loc, Element, Runs.Memref,
                                 at(add(First, Place)));
@@ -150,15 +158,24 @@ private:
       });
       InScratch = !InScratch;
     }
+    if (Result)
+      loop(index(0), Emitter.materialize(B, Runs.Written), index(1),
+           [&](Value I) {
+             memref::StoreOp::create(B, Loc,
+                                     memref::LoadOp::create(B, Loc, Result, I),
+                                     Runs.Memref, at(I));
+           });
   }
 
   OpBuilder &B;
   Location Loc;
   ElementEmitter &Emitter;
   SortedRuns &Runs;
-  Value Whole, Scratch;
+  /// The result lies in a buffer of its own where only the first elements are
+  /// written.
+  Value Whole, Scratch, Result;
   SmallVector<Value> Row;
-  LogicalResult Result = success();
+  LogicalResult Status = success();
 };
 
 } // namespace

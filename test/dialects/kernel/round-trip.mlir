@@ -50,9 +50,25 @@ func.func @pad(%x: tensor<?x8x?x4xf32>, %h: index, %y: tensor<?x9x?x4xf32>, %ix:
 
 // CHECK-LABEL: func.func @sort_runs
 func.func @sort_runs(%x: tensor<4x?xi64>, %e: tensor<4x?xi64>) -> tensor<4x?xi64> {
-  // CHECK: kernel.sort_runs %{{.*}} from 1 to 4096 into %{{.*}} : tensor<4x?xi64>
-  %0 = kernel.sort_runs %x from 1 to 4096 into %e : tensor<4x?xi64>
+  // CHECK: kernel.sort_runs %{{.*}} from 1 to 4096 into %{{.*}} : tensor<4x?xi64> -> tensor<4x?xi64>
+  %0 = kernel.sort_runs %x from 1 to 4096 into %e : tensor<4x?xi64> -> tensor<4x?xi64>
   return %0 : tensor<4x?xi64>
+}
+
+// CHECK-LABEL: func.func @first
+func.func @first(%x: tensor<4x64xi64>, %e: tensor<4x3xi64>) -> tensor<4x3xi64> {
+  // CHECK: kernel.sort_runs %{{.*}} from 1 to 64 into %{{.*}} : tensor<4x64xi64> -> tensor<4x3xi64>
+  %0 = kernel.sort_runs %x from 1 to 64 into %e : tensor<4x64xi64> -> tensor<4x3xi64>
+  return %0 : tensor<4x3xi64>
+}
+
+// CHECK-LABEL: func.func @digits
+func.func @digits(%x: tensor<4x?xi64>, %c: tensor<4x64x256xi32>, %e: tensor<4x?xi64>) -> tensor<4x?xi64> {
+  // CHECK: kernel.digit_counts %{{.*}} shift 32 into %{{.*}} : tensor<4x?xi64> -> tensor<4x64x256xi32>
+  %0 = kernel.digit_counts %x shift 32 into %c : tensor<4x?xi64> -> tensor<4x64x256xi32>
+  // CHECK: kernel.order_by_digit %{{.*}}, %{{.*}} shift 32 into %{{.*}} : tensor<4x?xi64>, tensor<4x64x256xi32>
+  %1 = kernel.order_by_digit %x, %0 shift 32 into %e : tensor<4x?xi64>, tensor<4x64x256xi32>
+  return %1 : tensor<4x?xi64>
 }
 
 // CHECK-LABEL: func.func @custom

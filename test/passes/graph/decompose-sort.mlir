@@ -1,4 +1,5 @@
 // RUN: kpc-opt --decompose-sort %s | FileCheck %s
+// RUN: kpc-opt "--decompose-sort=least-run=64 most-run=1024 radix=false" %s | FileCheck %s --check-prefix=HOST
 
 module attributes {graph.symbols = {n = {min = 1, max = 10000, optimum = 10000}}} {
 
@@ -33,23 +34,81 @@ func.func @dynamic(%x: !graph.tensor<[n], i16>) -> !graph.tensor<[n], i64> {
 // The least elements of groups of 32 first, then the groups that have them.
 // CHECK-LABEL: func.func @first(
 // CHECK: graph.window min, %{{.*}} window [1, 32] stride [1, 32]
-// CHECK: graph.sort_runs %{{.*}} from 1 to 4096 : <[128, 4096], i64>
+// CHECK: graph.sort_runs %{{.*}} from 1 to 4096 first <[64]> : <[128, 4096], i64>
 // CHECK-NOT: from 4096
-// CHECK: graph.sort_runs %{{.*}} from 1 to 2048 : <[128, 2048], i64>
+// CHECK: graph.sort_runs %{{.*}} from 1 to 2048 first <[64]> : <[128, 2048], i64>
 // CHECK-NOT: from 2048
 func.func @first(%x: !graph.tensor<[128, 131072], f32>) -> !graph.tensor<[128, 64], i64> {
   %v, %i = graph.sort %x axis 1 descending first <[64]> : !graph.tensor<[128, 131072], f32>
   return %i : !graph.tensor<[128, 64], i64>
 }
 
-// Short rows are ranked.
+// Short rows are runs, of which the first elements are written.
 // CHECK-LABEL: func.func @short(
+// CHECK: graph.sort_runs %{{.*}} from 1 to 64 first <[2]> : <[8, 64], i64>
 // CHECK-NOT: graph.sort
-// CHECK: graph.reduce sum
-// CHECK: graph.reduce sum
+// HOST-LABEL: func.func @short(
+// HOST-NOT: graph.sort
+// HOST: graph.reduce sum
+// HOST: graph.reduce sum
 func.func @short(%x: !graph.tensor<[64, 8], f32>) -> !graph.tensor<[2, 8], i64> {
   %v, %i = graph.sort %x axis 0 descending first <[2]> : !graph.tensor<[64, 8], f32>
   return %i : !graph.tensor<[2, 8], i64>
+}
+
+// Short rows of 64 bits are ranked.
+// CHECK-LABEL: func.func @short_wide(
+// CHECK-NOT: graph.sort
+// CHECK: graph.reduce sum
+// CHECK: graph.reduce sum
+func.func @short_wide(%x: !graph.tensor<[64, 8], i64>) -> !graph.tensor<[2, 8], i64> {
+  %v, %i = graph.sort %x axis 0 descending first <[2]> : !graph.tensor<[64, 8], i64>
+  return %i : !graph.tensor<[2, 8], i64>
+}
+
+// Codes from 0 on, in four passes; the least code is added again behind them.
+// CHECK-LABEL: func.func @radix(
+// CHECK: graph.constant dense<-9223372036854775808>
+// CHECK: %[[P:.*]] = graph.add
+// CHECK: %[[C:.*]] = graph.digit_counts %[[P]] shift 32 bits 8 parts 128 : <[1048576], i64>
+// CHECK: %[[Q:.*]] = graph.order_by_digit %[[P]], %[[C]] shift 32 : <[1048576], i64>, <[128, 256], i32>
+// CHECK: graph.digit_counts %[[Q]] shift 40 bits 8
+// CHECK: graph.order_by_digit
+// CHECK: graph.digit_counts %{{.*}} shift 48 bits 8
+// CHECK: graph.order_by_digit
+// CHECK: graph.digit_counts %{{.*}} shift 56 bits 8
+// CHECK: %[[R:.*]] = graph.order_by_digit
+// CHECK: graph.constant dense<-9223372036854775808>
+// CHECK: graph.add %[[R]]
+// HOST-LABEL: func.func @radix(
+// HOST-NOT: digit
+// HOST: graph.sort_runs %{{.*}} from 524288 to 1048576
+func.func @radix(%x: !graph.tensor<[1048576], f32>) -> !graph.tensor<[1048576], i64> {
+  %v, %i = graph.sort %x axis 0 descending : !graph.tensor<[1048576], f32>
+  return %i : !graph.tensor<[1048576], i64>
+}
+
+// 16 bits have two passes, which pay sooner; many rows fill a GPU with fewer parts.
+// CHECK-LABEL: func.func @radix16(
+// CHECK: graph.bitcast %arg0 to i16
+// CHECK: graph.digit_counts %{{.*}} shift 32 bits 8 parts 2 : <[64, 65536], i64>
+// CHECK: graph.digit_counts %{{.*}} shift 40 bits 8 parts 2
+// CHECK-NOT: graph.digit_counts
+func.func @radix16(%x: !graph.tensor<[64, 65536], bf16>) -> !graph.tensor<[64, 65536], i64> {
+  %v, %i = graph.sort %x axis 1 : !graph.tensor<[64, 65536], bf16>
+  return %i : !graph.tensor<[64, 65536], i64>
+}
+
+// Places of few rows have few bits, also where they are i64: three passes of six bits.
+// CHECK-LABEL: func.func @targets(
+// CHECK: graph.cast %arg0 to i32
+// CHECK: graph.digit_counts %{{.*}} shift 32 bits 6 parts 128
+// CHECK: graph.digit_counts %{{.*}} shift 38 bits 6 parts 128
+// CHECK: graph.digit_counts %{{.*}} shift 44 bits 5 parts 128
+// CHECK-NOT: graph.digit_counts
+func.func @targets(%x: !graph.tensor<[1000000], i64>) -> !graph.tensor<[1000000], i64> {
+  %v, %i = graph.sort %x axis 0 bits 17 : !graph.tensor<[1000000], i64>
+  return %i : !graph.tensor<[1000000], i64>
 }
 
 // Low halves, then high ones.

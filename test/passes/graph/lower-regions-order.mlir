@@ -6,7 +6,7 @@
 
 func.func @main(%r: !rows, %s: !graph.tensor<[n], i32>, %x: !x, %u: !u, %o: !graph.tensor<[n], i64>, %b: !graph.tensor<["p + 1"], i32>) {
   // CHECK-LABEL: func.func @sort(
-  // CHECK: kernel.sort_runs %{{.*}} from 1 to 4096 into %{{.*}} : tensor<?x8192xi64>
+  // CHECK: kernel.sort_runs %{{.*}} from 1 to 4096 into %{{.*}} : tensor<?x8192xi64> -> tensor<?x8192xi64>
   %0 = graph.region "sort" (%r) : (!rows) -> !rows {
   ^bb0(%a: !rows):
     %y = graph.sort_runs %a from 1 to 4096 : !rows
@@ -17,6 +17,20 @@ func.func @main(%r: !rows, %s: !graph.tensor<[n], i32>, %x: !x, %u: !u, %o: !gra
   %1 = graph.region "merge" (%0) : (!rows) -> !rows {
   ^bb0(%a: !rows):
     %y = graph.sort_runs %a from 4096 to 8192 : !rows
+    graph.yield %y : !rows
+  }
+  // CHECK-LABEL: func.func @count(
+  // CHECK: kernel.digit_counts %{{.*}} shift 32 into %{{.*}} : tensor<?x8192xi64> -> tensor<?x2x256xi32>
+  %counts = graph.region "count" (%r) : (!rows) -> !graph.tensor<[n, 2, 256], i32> {
+  ^bb0(%a: !rows):
+    %y = graph.digit_counts %a shift 32 bits 8 parts 2 : !rows
+    graph.yield %y : !graph.tensor<[n, 2, 256], i32>
+  }
+  // CHECK-LABEL: func.func @order(
+  // CHECK: kernel.order_by_digit %{{.*}}, %{{.*}} shift 32 into %{{.*}} : tensor<?x8192xi64>, tensor<?x2x256xi32>
+  %ordered = graph.region "order" (%r, %counts) : (!rows, !graph.tensor<[n, 2, 256], i32>) -> !rows {
+  ^bb0(%a: !rows, %b0: !graph.tensor<[n, 2, 256], i32>):
+    %y = graph.order_by_digit %a, %b0 shift 32 : !rows, !graph.tensor<[n, 2, 256], i32>
     graph.yield %y : !rows
   }
   // CHECK-LABEL: func.func @search(

@@ -12,10 +12,13 @@
 /// elements. Longer runs are merged in pairs from memory, by as many threads as
 /// there are eights. No atomics: where an element goes follows from what it is.
 ///
+/// Short rows are sorted in registers (RowNetwork.cpp).
+///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/RunPair.h"
 #include "passes/kernels/form/SortedRuns.h"
 #include "passes/kernels/gpu/GpuThreads.h"
+#include "passes/kernels/gpu/sort/RowNetwork.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -32,12 +35,6 @@ constexpr int64_t Each = 8;
 constexpr int32_t MergeThreads = 256;
 /// Elements of a vector store, 16 bytes.
 constexpr int64_t StoreLanes = 2;
-
-/// Batcher's odd-even merge sort of eight.
-constexpr std::pair<int, int> Network[] = {
-    {0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3}, {4, 6},
-    {5, 7}, {1, 2}, {5, 6}, {0, 4}, {1, 5}, {2, 6}, {3, 7},
-    {2, 4}, {3, 5}, {1, 2}, {3, 4}, {5, 6}};
 
 class RunSorter {
 public:
@@ -108,11 +105,7 @@ private:
     SmallVector<Value> Own;
     for (int64_t K = 0; K < Each; ++K)
       Own.push_back(memref::LoadOp::create(W.B, W.Loc, Memory, own(K)));
-    for (auto [I, J] : Network) {
-      Value Least = arith::MinSIOp::create(W.B, W.Loc, Own[I], Own[J]);
-      Own[J] = arith::MaxSIOp::create(W.B, W.Loc, Own[I], Own[J]);
-      Own[I] = Least;
-    }
+    sortEight(W, Own);
     keep(Own);
   }
 
@@ -161,7 +154,13 @@ private:
       Value Place = spread(K);
       Value V = memref::LoadOp::create(W.B, W.Loc, Memory, slot(W.B, Place));
       At.back() = W.add(Begin, asIndex(W.B, Place));
-      memref::StoreOp::create(W.B, W.Loc, V, Runs.Memref, At);
+      auto Store = [&] {
+        memref::StoreOp::create(W.B, W.Loc, V, Runs.Memref, At);
+      };
+      if (Runs.writesAll())
+        Store();
+      else
+        W.when(W.less(At.back(), W.size(Runs.Written)), Store);
     }
   }
 
@@ -261,8 +260,15 @@ FamilyAnswer queryGpuSortRuns(FusedKernel &Form, const target::Target &) {
         });
   constexpr int64_t WarpThreads = 32;
   if (Runs->to() < WarpThreads * Each)
-    return FamilyAnswer::refuse(RefusalKind::Size,
-                                "its runs are shorter than a warp sorts");
+    return FamilyAnswer::offer(
+        "sort " + std::to_string(Runs->to()) + " in registers",
+        [&Form, Runs, Grid = Parts->ceilDiv(rowsOfNetwork(Runs->to())).str()](
+            GpuLaunch &Launch) {
+          Launch.Block = {NetworkThreads, 1, 1};
+          Launch.Grid[0] = Grid;
+          GpuWriter W(Form);
+          return emitRowNetwork(W, *Runs);
+        });
   return FamilyAnswer::offer(
       "sort " + std::to_string(Runs->to()) + " x" + std::to_string(Each),
       [&Form, Runs, Grid = Parts->str()](GpuLaunch &Launch) {

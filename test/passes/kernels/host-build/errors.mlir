@@ -38,7 +38,7 @@ func.func @sorted(%x: memref<i64>, %y: memref<i64>, %n: index, %m: index) {
   %yv = memref.reinterpret_cast %y to offset: [0], sizes: [%s, 1024], strides: [1024, 1] : memref<i64> to memref<?x1024xi64, strided<[1024, 1]>>
   %t = bufferization.to_tensor %xv restrict : memref<?x1024xi64, strided<[1024, 1]>> to tensor<?x1024xi64>
   %e = tensor.empty(%s) : tensor<?x1024xi64>
-  %r = kernel.sort_runs %t from 1 to 1024 into %e : tensor<?x1024xi64>
+  %r = kernel.sort_runs %t from 1 to 1024 into %e : tensor<?x1024xi64> -> tensor<?x1024xi64>
   bufferization.materialize_in_destination %r in restrict writable %yv : (tensor<?x1024xi64>, memref<?x1024xi64, strided<[1024, 1]>>) -> ()
   return
 }

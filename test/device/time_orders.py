@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sorts, top-k, argmax and scatters of many updates beside PyTorch's: right, and how fast.
+
+    python3 time_orders.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 7] [--only REGEX]
+
+FOLDER is what orders.py wrote. Values and indices must be those of a stable sort by PyTorch; sums may differ by what rounding
+them once costs. `error` of orders is the share of elements that are wrong. `ratio` is PyTorch's time over kpc's.
+"""
+
+import sys
+
+import torch
+
+from side_by_side import Kernel, compare_bursts, compare_cases, error
+
+KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "fp64": torch.float64, "i8": torch.int8, "u8": torch.uint8,
+         "i32": torch.int32, "i64": torch.int64}
+LIMITS = {torch.float32: 1e-6, torch.float16: 5e-4}
+
+
+def values(kind, *shape):
+    """Ties in all types: 16 bits have few values, and 32 bits are drawn from fewer than there are elements."""
+    if kind.is_floating_point:
+        x = torch.randn(*shape, device="cuda")
+        x = (x * 4096).round() / 4096 if kind in (torch.float32, torch.float64) and shape[0] % 2 else x
+        return x.to(kind)
+    limits = torch.iinfo(kind)
+    return torch.randint(max(limits.min, -(1 << 40)), min(limits.max, 1 << 40), shape, device="cuda", dtype=torch.int64).to(kind)
+
+
+def tensors(case):
+    torch.manual_seed(0)
+    kind = KINDS[case["type"]]
+    rows, columns = case["rows"], case["columns"]
+    x = values(kind, rows, columns)
+    if case["kind"] == "top":
+        taken = (rows, case["k"])
+        return {"x": x}, {"y": torch.zeros(taken, device="cuda", dtype=kind), "i": torch.zeros(taken, device="cuda", dtype=torch.int64)}
+    if case["kind"] == "argmax":
+        return {"x": x}, {"i": torch.zeros(rows, device="cuda", dtype=torch.int64)}
+    places = torch.randint(0, rows, (case["updates"], 1), device="cuda")
+    return {"x": x, "i": places, "u": torch.randn(case["updates"], columns, device="cuda").to(kind)}, {"y": torch.zeros_like(x)}
+
+
+def wrong(case, inputs, first):
+    """The share of elements that are wrong, or the error of sums."""
+    if case["kind"] == "scatter":
+        expected = inputs["x"].double().index_add(0, inputs["i"].reshape(-1), inputs["u"].double())
+        return error(first["y"], expected)
+    if case["kind"] == "argmax":
+        # The first of several.
+        x = inputs["x"]
+        places = torch.arange(x.shape[1], device="cuda").expand_as(x)
+        expected = torch.where(x == x.max(1, keepdim=True).values, places, x.shape[1]).min(1).values
+        return (first["i"] != expected).double().mean().item()
+    x = inputs["x"]
+    y, i = torch.sort(x, dim=1, descending=True, stable=True)
+    bad = (first["i"] != i[:, :case["k"]]) | (first["y"] != y[:, :case["k"]])
+    return bad.double().mean().item()
+
+
+def peer(case, inputs):
+    x = inputs["x"]
+    if case["kind"] == "scatter":
+        places = inputs["i"].reshape(-1)
+        return lambda: x.index_add(0, places, inputs["u"])
+    if case["kind"] == "argmax":
+        return lambda: torch.argmax(x, 1)
+    if case["k"] == case["columns"]:
+        return lambda: torch.sort(x, dim=1, descending=True)
+    return lambda: torch.topk(x, case["k"], 1)
+
+
+def run_case(case, options):
+    inputs, outputs = tensors(case)
+    kernel = Kernel(case, options, inputs, outputs)
+    row = dict(case, error=wrong(case, inputs, kernel.first), same=kernel.same)
+    limit = LIMITS[KINDS[case["type"]]] if case["kind"] == "scatter" else 0
+    row["right"] = row["same"] and row["error"] <= limit
+    if case["purpose"] != "small" and row["right"] and options.rounds:
+        row.update(compare_bursts({"kpc": kernel, "torch": peer(case, inputs)}, options.rounds))
+        row["ratio"] = row["torch"] / row["kpc"]
+    kernel.close()
+    return row
+
+
+def describe(row):
+    return f"kpc {row['kpc']:7.1f} us, torch {row['torch']:7.1f}: {row['ratio']:.3f}" if "ratio" in row else ""
+
+
+if __name__ == "__main__":
+    sys.exit(compare_cases(run_case, describe, __doc__))
