@@ -373,8 +373,19 @@ forms(
     in_place=(lambda v, w: writes(v, w), (a, b)),
     factories=(lambda v: (torch.arange(0, 5, 0.5), torch.linspace(0, 1, 7), torch.logspace(0, 2, 5), torch.eye(4, 3), torch.full((2, 3), 7), v.new_zeros(2), torch.zeros_like(v), torch.ones_like(v, dtype=torch.int32), torch.empty(0), torch.tensor([1, 2, 3]) + v.sum().long(), torch.triu_indices(3, 4), torch.hann_window(8), torch.meshgrid(v[0, 0], v[0, 1], indexing="xy")), (a,)),
     types=(lambda v: (v.half(), v.bfloat16().float(), v.double(), v.int(), (v.abs() * 50).to(torch.uint8), v.half() + 1, v.int() + v, v > 0.5, (v > 0) + 1, v.half() @ v.half().mT, (v.int() / 2), v.round(decimals=1), v.type_as(v.half())), (a,)),
+    groups=(lambda v, w: (torch.zeros(3, 5).scatter_reduce(0, v[0].argsort(0) % 3, v[0], "mean", include_self=False), torch.zeros(3, 5).index_reduce(0, torch.tensor([0, 2, 0, 1]), v[0], "amin", include_self=False), v[0].scatter_reduce(0, v[0].argsort(0), w[0], "prod", include_self=False), torch.isclose(v, w, 0.5, 0.1), torch.inner(v[0], w[1]), torch.trapezoid(v, dx=0.5, dim=1), v[0].diag(1), v[0, 0].diag(-2), v[0].clone().fill_diagonal_(2.0), torch.remainder(10, v.abs() + 1), torch.linalg.matrix_rank(v)), (a, b)),
+    selected=(lambda v, w: (v[:, w[0, :, 0] > 0], v[:, :, w[0, 0] > 0], (w > 0).argwhere(), v.repeat_interleave((w[:, 0, 0] * 3).long().clamp(0, 4), 0), torch.repeat_interleave((w[0, 0].abs() * 3).long())), (a, b)),
+    written=(lambda v, w: masked_writes(v, w), (a, b)),
     spectra=(lambda v: (torch.fft.rfft(v).abs(), torch.fft.irfft(torch.fft.rfft(v), n=5), torch.stft(v.reshape(1, 60), 16, 4, window=torch.hann_window(16), return_complex=True).abs(), torch.view_as_real(torch.fft.fft(v))), (a,)),
 )
+
+
+def masked_writes(v, w):
+    y, z = v.clone(), v.clone()
+    y[v > 0] = y[v > 0] * 2 + 1
+    z[w[:, 0, 0] > 0] = w[0]
+    z[:, w[0, :, 0] > 0] = 0.25
+    return y, z
 
 
 def writes(v, w):
