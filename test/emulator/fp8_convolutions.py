@@ -37,7 +37,7 @@ def case(number, shows, schedule="", sizes=None):
             dims[0].dim_param = "batch"
             for i in range(len(sizes)):
                 dims[i + 1].dim_param = f"size{i}" if value.name == "x" else f"out{i}"
-    return emulated.Case(name, model, ranges, values, f"product_active_last = {schedule}" if schedule else "", shows=schedule or shows)
+    return emulated.Case(name, model, ranges, values, f"product_active_last = {schedule}" if schedule else "", shows=shows)
 
 
 def tensorrt(shows, quantised_weight):
@@ -70,7 +70,7 @@ def cases(target):
         else:
             yield case(number, "conv_mmasync " if number in (FIRST, ODD_OUTPUTS, GROUPS) else kernel)
     if hopper:
-        yield from (case(number, "", schedule) for number, schedule in FORCED)
+        yield from (case(number, kernel, schedule) for number, schedule in FORCED)
     yield from (case(number, kernel, sizes=sizes) for number, sizes in ((0, (8, 11)), (1, (12, 7)), (8, (9, 10))))
     # Codes are one type in, whatever chip multiplies them.
     yield tensorrt("fp8" if multiplies else kernel, False)
