@@ -230,8 +230,10 @@ void PlanBuilder::declareOutputs() {
         Main.getResultAttrOfType<TypeAttr>(I, PortAttr),
         Main.getResultAttrOfType<DimsAttr>(I, DecidesAttr),
         Main.getResultAttrOfType<DimsAttr>(I, AtMostAttr));
+    // Whoever else reads the result does so behind the kernel that writes it.
+    bool IsOneOutput = llvm::count(Return->getOperands(), Result) == 1;
     if (BlockArgument Kept = keptArgument(Result);
-        Kept && Result.hasOneUse() && Taken.insert(Kept).second)
+        Kept && IsOneOutput && Taken.insert(Kept).second)
       Output.getDefiningOp<plan::OutputOp>().setTakes(Kept.getArgNumber());
     Outputs.push_back(Output);
     writeAtOnce(Result, Output);

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sorts, top-k, argmax and scatters of many updates for time_orders.py: writes a model of each, and compiles it.
+"""Sorts, top-k, argmax, scatters of many updates and of new rows of a cache for time_orders.py: writes a model of each, and compiles it.
 
     python3 orders.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
 
@@ -34,11 +34,15 @@ SCATTERS = {"speed": [(1000000, 100000, 64, "fp32")],
 ARGMAX = {"speed": [(32, 128256, "fp32")], "other": [(32, 128256, "fp16"), (1, 128256, "fp32"), (4096, 1000, "fp16")], "small": [(3, 1001, "fp32")]}
 
 
-def graph(nodes, inputs, outputs, constants=()):
+# batch, heads, rows, depth of a cache, of which one row is written in the memory that it has.
+CACHES = [(1, 8, 4096, 128, "fp16"), (8, 8, 4096, 128, "fp16")]
+
+
+def graph(nodes, inputs, outputs, constants=(), opset=18, ir=9):
     def infos(listed):
         return [helper.make_tensor_value_info(name, element, shape) for name, element, shape in listed]
     made = helper.make_graph(nodes, "orders", infos(inputs), infos(outputs), list(constants))
-    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir)
 
 
 def top(purpose, rows, columns, k, element, free=False):
@@ -76,7 +80,18 @@ def argmax(purpose, rows, columns, element):
             "model": model}
 
 
+def cache(purpose, batch, heads, rows, depth, element):
+    def model():
+        one, sizes = TYPES[element], [batch, heads, rows, depth]
+        node = helper.make_node("TensorScatter", ["past", "new", "at"], ["present"], axis=-2)
+        return graph([node], [("past", one, sizes), ("new", one, [batch, heads, 1, depth]), ("at", TensorProto.INT64, [batch])],
+                     [("present", one, sizes)], opset=24, ir=11)
+    return {"name": f"cache.{batch}x{heads}x{rows}x{depth}.{element}", "purpose": purpose, "kind": "cache", "sizes": [batch, heads, rows, depth],
+            "type": element, "model": model, "options": ("--precision", "fp16", "--io-precision", "fp16")}
+
+
 def cases():
+    yield from (cache("other", *one) for one in CACHES)
     for purpose, listed in (("speed", SPEED), ("other", OTHER), ("small", SMALL)):
         yield from (top(purpose, *one) for one in listed)
     yield from (top("small", *one, free=True) for one in FREE)

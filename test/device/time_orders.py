@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sorts, top-k, argmax and scatters of many updates beside PyTorch's: right, and how fast.
+"""Sorts, top-k, argmax, scatters of many updates and of new rows of a cache beside PyTorch's: right, and how fast.
 
     python3 time_orders.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 7] [--only REGEX]
 
@@ -34,6 +34,11 @@ def values(kind, *shape):
 def tensors(case):
     torch.manual_seed(0)
     kind = KINDS[case["type"]]
+    if case["kind"] == "cache":
+        batch, heads, length, depth = case["sizes"]
+        given = {"past": values(kind, batch, heads, length, depth), "new": values(kind, batch, heads, 1, depth),
+                 "at": torch.randint(0, length, (batch,), device="cuda")}
+        return given, {"present": torch.zeros_like(given["past"])}
     rows, columns = case["rows"], case["columns"]
     x = values(kind, rows, columns)
     if case["kind"] == "top":
@@ -45,8 +50,17 @@ def tensors(case):
     return {"x": x, "i": places, "u": torch.randn(case["updates"], columns, device="cuda").to(kind)}, {"y": torch.zeros_like(x)}
 
 
+def replaced(inputs, cache):
+    """The peer of a cache: the new row of each batch alone is written."""
+    batch, heads, _, depth = cache.shape
+    places = inputs["at"].view(-1, 1, 1, 1).expand(batch, heads, 1, depth)
+    return cache.scatter_(2, places, inputs["new"])
+
+
 def wrong(case, inputs, first):
     """The share of elements that are wrong, or the error of sums."""
+    if case["kind"] == "cache":
+        return (first["present"] != replaced(inputs, inputs["past"].clone())).double().mean().item()
     if case["kind"] == "scatter":
         expected = inputs["x"].double().index_add(0, inputs["i"].reshape(-1), inputs["u"].double())
         return error(first["y"], expected)
@@ -63,6 +77,9 @@ def wrong(case, inputs, first):
 
 
 def peer(case, inputs):
+    if case["kind"] == "cache":
+        cache = inputs["past"].clone()
+        return lambda: replaced(inputs, cache)
     x = inputs["x"]
     if case["kind"] == "scatter":
         places = inputs["i"].reshape(-1)
@@ -81,7 +98,13 @@ def run_case(case, options):
     limit = LIMITS[KINDS[case["type"]]] if case["kind"] == "scatter" else 0
     row["right"] = row["same"] and row["error"] <= limit
     if case["purpose"] != "small" and row["right"] and options.rounds:
-        row.update(compare_bursts({"kpc": kernel, "torch": peer(case, inputs)}, options.rounds))
+        call = kernel
+        if case["kind"] == "cache":
+            call = lambda: kernel.session.run(inputs, {"present": inputs["past"]})  # noqa: E731
+        row.update(compare_bursts({"kpc": call, "torch": peer(case, inputs)}, options.rounds))
+        if case["kind"] == "cache":  # the last call wrote over what it read
+            row["error"] = wrong(case, inputs, {"present": inputs["past"]})
+            row["right"] = row["error"] == 0
         row["ratio"] = row["torch"] / row["kpc"]
     kernel.close()
     return row

@@ -15,9 +15,13 @@
 /// shape: each thread does one such group. Several: all threads walk all of
 /// them.
 ///
+/// A cache of which rows are replaced may be given the memory that it had (see
+/// docs/dialects/plan.md). Then threads whose elements stay do nothing.
+///
 /// This builder takes every kernel, gathers and small reductions included.
 ///
 //===----------------------------------------------------------------------===//
+#include "passes/kernels/form/AccessMaps.h"
 #include "passes/kernels/form/OutputSections.h"
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/GpuThreads.h"
@@ -130,9 +134,91 @@ Groups chooseGroups(const OutputSection &S, const FusedKernel &Form,
   return G;
 }
 
+/// An output each of whose elements is new or an input's own.
+struct Replaced {
+  Value IsNew; ///< a tensor of i1; of the kept elements if `Negated`
+  bool Negated;
+  Value Kept; ///< the input's memref
+};
+
+/// The input behind what one operation, of `Ops`, makes of its elements.
+template <typename... Ops> Value throughElementwise(Value Tensor) {
+  auto Map = Tensor.getDefiningOp<linalg::GenericOp>();
+  if (!Map || Map.getNumLoops() != Map.getNumParallelLoops() ||
+      Map.getNumDpsInputs() != 1 ||
+      !llvm::all_of(Map.getIndexingMapsArray(),
+                    [](AffineMap Of) { return Of.isIdentity(); }))
+    return {};
+  Operation &First = Map.getBody()->front();
+  if (!isa<Ops...>(First) ||
+      First.getOperand(0) != Map.getBody()->getArgument(0) ||
+      Map.getBody()->getTerminator()->getOperand(0) != First.getResult(0))
+    return {};
+  return Map.getDpsInputs().front();
+}
+
+bool areSameView(Value A, Value B) {
+  auto X = A.getDefiningOp<memref::ReinterpretCastOp>(),
+       Y = B.getDefiningOp<memref::ReinterpretCastOp>();
+  return X && Y && X.getType() == Y.getType() &&
+         X.getMixedSizes() == Y.getMixedSizes() &&
+         X.getMixedStrides() == Y.getMixedStrides() &&
+         X.getMixedOffsets() == Y.getMixedOffsets();
+}
+
+/// Finds `select(is new, new, x)` whose condition is one for each row. None
+/// where it is something else.
+std::optional<Replaced> replacedIn(const OutputSection &S) {
+  if (S.Outputs.size() != 1 || S.Sizes.empty())
+    return std::nullopt;
+  Value Tensor = S.Outputs.front().Tensor;
+  if (Value Wide = throughElementwise<arith::TruncFOp>(Tensor))
+    Tensor = Wide;
+  auto Map = Tensor.getDefiningOp<linalg::GenericOp>();
+  if (!Map || Map.getNumReductionLoops() > 0 ||
+      !llvm::hasNItems(*Map.getBody(), 2))
+    return std::nullopt;
+  auto Select = dyn_cast<arith::SelectOp>(Map.getBody()->front());
+  auto Yield = cast<linalg::YieldOp>(Map.getBody()->getTerminator());
+  if (!Select || Yield.getOperand(0) != Select.getResult())
+    return std::nullopt;
+  auto InputOf = [&](Value Of) -> Value {
+    auto Argument = dyn_cast<BlockArgument>(Of);
+    if (!Argument || Argument.getOwner() != Map.getBody() ||
+        Argument.getArgNumber() >= unsigned(Map.getNumDpsInputs()))
+      return {};
+    OpOperand *Operand = Map.getMatchingOpOperand(Argument);
+    return Map.getMatchingIndexingMap(Operand).isIdentity() ? Operand->get()
+                                                            : Value();
+  };
+  unsigned Last = S.Sizes.size() - 1;
+  Value IsNew = InputOf(Select.getCondition());
+  if (!IsNew)
+    return std::nullopt;
+  AccessMaps Condition = accessesOf(IsNew);
+  if (Condition.Opaque[Last] ||
+      llvm::any_of(Condition.Accesses, [&](const Access &Of) {
+        return Of.Map.isFunctionOfDim(Last);
+      }))
+    return std::nullopt;
+  for (bool Negated : {false, true}) {
+    Value Kept =
+        InputOf(Negated ? Select.getTrueValue() : Select.getFalseValue());
+    if (!Kept)
+      continue;
+    if (Value Narrow = throughElementwise<arith::ExtFOp>(Kept))
+      Kept = Narrow;
+    Value View = viewOf(Kept);
+    if (View && areSameView(View, S.Outputs.front().Memref))
+      return Replaced{IsNew, Negated, View};
+  }
+  return std::nullopt;
+}
+
 class GpuMapNest {
 public:
-  GpuMapNest(GpuWriter &W, const Groups &G) : W(W), G(G), S(G.S) {}
+  GpuMapNest(GpuWriter &W, const Groups &G)
+      : W(W), G(G), S(G.S), InPlace(replacedIn(G.S)) {}
 
   /// The number of groups as a value.
   Value count() {
@@ -256,8 +342,41 @@ private:
     }
   }
 
-  /// All lanes of the group at Base.
+  /// Whether the lanes of the group at Base have anything to do: always where
+  /// the output is not where the kept elements are.
+  Value hasWork() {
+    auto Begin = [&](Value Memref) -> Value {
+      return memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Memref);
+    };
+    Value Work = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::ne,
+                                       Begin(S.Outputs.front().Memref),
+                                       Begin(InPlace->Kept));
+    unsigned Dim = S.Runs.back().back();
+    for (unsigned L = 0; L < G.Lanes; ++L) {
+      SmallVector<Value> At = Base;
+      At[Dim] = W.add(At[Dim], W.index(L));
+      Value IsNew = W.Emitter.element(W.B, InPlace->IsNew, At);
+      if (!IsNew) {
+        Result = failure();
+        return Work;
+      }
+      if (InPlace->Negated)
+        IsNew = arith::XOrIOp::create(
+            W.B, W.Loc, IsNew,
+            arith::ConstantOp::create(W.B, W.Loc, W.B.getBoolAttr(true)));
+      Work = arith::OrIOp::create(W.B, W.Loc, Work, IsNew);
+    }
+    return Work;
+  }
+
   void vector() {
+    if (!InPlace)
+      return vectorAtBase();
+    W.when(hasWork(), [&] { vectorAtBase(); });
+  }
+
+  /// All lanes of the group at Base.
+  void vectorAtBase() {
     unsigned Dim = S.Runs.back().back();
     LaneLoads Loads(W, G.Lanes);
     Loads.begin(Base[Dim]);
@@ -296,6 +415,7 @@ private:
   GpuWriter &W;
   const Groups &G;
   const OutputSection &S;
+  std::optional<Replaced> InPlace;
   SmallVector<Value> Base;
   LogicalResult Result = success();
 };

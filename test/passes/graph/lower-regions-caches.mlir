@@ -66,3 +66,46 @@ func.func @main(%where: !b {graph.name = "where"}, %a: !c {graph.name = "a"}, %b
   }
   return %0, %1, %2 : !c, !c, !c
 }
+
+// -----
+
+!c = !graph.tensor<[n, 64], f32>
+!b = !graph.tensor<[n, 64], i1>
+
+// Attention reads the cache behind the kernel that adds to it.
+// CHECK: plan.output "present" takes 1
+// CHECK: plan.output "read" :
+func.func @main(%where: !b {graph.name = "where"}, %past: !c {graph.name = "past"}, %new: !c {graph.name = "new"})
+    -> (!c {graph.name = "present"}, !c {graph.name = "read"}) {
+  %0 = graph.region "update" (%where, %new, %past) : (!b, !c, !c) -> !c {
+  ^bb0(%w: !b, %n: !c, %p: !c):
+    %e = graph.exp %n : !c
+    %y = graph.select %w, %e, %p : !b, !c
+    graph.yield %y : !c
+  }
+  %1 = graph.region "read" (%0) : (!c) -> !c {
+  ^bb0(%p: !c):
+    %y = graph.exp %p : !c
+    graph.yield %y : !c
+  }
+  return %0, %1 : !c, !c
+}
+
+// -----
+
+!c = !graph.tensor<[n, 64], f32>
+!b = !graph.tensor<[n, 64], i1>
+
+// One memory is not two outputs.
+// CHECK: plan.output "present" :
+// CHECK: plan.output "again" :
+func.func @main(%where: !b {graph.name = "where"}, %past: !c {graph.name = "past"}, %new: !c {graph.name = "new"})
+    -> (!c {graph.name = "present"}, !c {graph.name = "again"}) {
+  %0 = graph.region "update" (%where, %new, %past) : (!b, !c, !c) -> !c {
+  ^bb0(%w: !b, %n: !c, %p: !c):
+    %e = graph.exp %n : !c
+    %y = graph.select %w, %e, %p : !b, !c
+    graph.yield %y : !c
+  }
+  return %0, %0 : !c, !c
+}
