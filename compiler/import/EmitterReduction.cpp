@@ -63,6 +63,12 @@ Emitter::Order Emitter::sort(Value X, int64_t Axis, bool Descending,
                                               "; kpc orders up to " +
                                               std::to_string(Longest)),
             {}};
+  SmallVector<Expr> Sizes(dims(X));
+  Sizes[static_cast<size_t>(Axis)] = Count;
+  if (!checkedType(Sizes, i64()))
+    return {fail(Code::ImportBadDims, "a tensor of " + dimsText(Sizes) +
+                                          " is larger than any memory"),
+            {}};
   DimsAttr First;
   if (Count != Size)
     First = DimsAttr::get(B.getContext(), {Count});

@@ -49,8 +49,7 @@ static int64_t weightBytes(RegionOp Region, BlockArgument Argument,
 }
 
 /// Whether no kernel of a run is in front of this one, as it reads weights and
-/// the model's inputs alone. It has no time to wait in which weights come: to
-/// ask for them ahead took 7 % longer where the L2 cache had them.
+/// the model's inputs alone. It has no time to wait in which weights come.
 static bool isFirst(RegionOp Region) {
   return llvm::all_of(Region.getInputs(), [](Value Source) {
     while (auto Reshape = Source.getDefiningOp<ReshapeOp>())

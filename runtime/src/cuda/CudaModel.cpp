@@ -332,7 +332,10 @@ Status CudaModel::uploadWeights(const rt::Model &M, const format::Target &T) {
           !S)
         return S;
   }
-  return success();
+  // A copy from pageable memory comes back when it is staged, and may still be
+  // on its way in the null stream, for which sessions' streams do not wait
+  // (CUDA Driver API, "API synchronization behavior").
+  return D.check(D->StreamSynchronize(nullptr), "upload weights");
 }
 
 Status CudaModel::allowShared(uint32_t Kernel, uint32_t Bytes) {

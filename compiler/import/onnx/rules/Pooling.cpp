@@ -107,6 +107,8 @@ static void maxWithIndices(NodeImport &N, Value X, const Spatial &S,
       Start[I + 2] = Expr(Rest % S.Kernel[I] * S.Dilation[I]);
     Value V = N.slice(Padded, Start, Stride, Out);
     Value P = N.slice(Places, Start, Stride, Out);
+    if (!V || !P)
+      return N.result(0, Value());
     if (T == 0) {
       Best = V;
       BestPlace = P;
