@@ -319,6 +319,18 @@ def grouped():
         heads = x.reshape(*x.shape[:2], -1, 16).astype(np.float64)
         return (heads / np.sqrt((heads**2).mean(-1, keepdims=True) + epsilon) * norm).reshape(x.shape).astype(np.float32)
 
+    def coded(queries, past, name, bits=8, columns=False, **attributes):
+        """With a cache of codes."""
+        last = 2 * bits
+        inputs = [f(2, queries, 64), f(2, queries, 32), f(2, queries, 32)]
+        caches = [i8(2, 2, past, last) if bits == 8 else u8(2, 2, past, last) for _ in range(2)]
+        scales = [Const(np.abs(f(32 if columns else 1)) * 0.02 + (0.02 if bits == 8 else 0.3)) for _ in range(2)]
+        total = past + queries
+        kind = "PER_CHANNEL" if columns else "PER_TENSOR"
+        return ms("GroupQueryAttention", *inputs, *caches, np.full(2, total - 1, np.int32), Const(total, np.int32), None, None, None, None, None,
+                  *scales, outputs=3, num_heads=4, kv_num_heads=2, k_quant_type=kind, v_quant_type=kind, kv_cache_bit_width=bits, steps=1,
+                  name=name, **attributes)
+
     sink, norms = Const(f(4)), [Const(f(16)), Const(f(16))]
     return [gqa(5, 0, [4, 4], 5, "prompt"), gqa(5, 0, [4, 4], 5, "prompt.rotary", do_rotary=1),
             gqa(1, 6, [6, 6], 7, "step", do_rotary=1), gqa(1, 6, [6, 6], 7, "step.packed", packed=True, do_rotary=1, rotary_interleaved=1),
@@ -331,7 +343,9 @@ def grouped():
             gqa(5, 0, [4, 4], 5, "prompt.sink.window", sink=sink, local_window_size=2),
             gqa(5, 0, [4, 4], 5, "prompt.norms", norms=norms, do_rotary=1), gqa(1, 6, [6, 6], 7, "step.norms", norms=norms, qk_norm_epsilon=1e-2),
             gqa(1, 6, [6, 6], 7, "step.scores", qk_output=1, outputs=4), gqa(1, 6, [6, 6], 7, "step.weights", qk_output=2, outputs=4),
-            gqa(1, 6, [6, 6], 7, "step.weights.sink", qk_output=2, outputs=4, sink=sink)]
+            gqa(1, 6, [6, 6], 7, "step.weights.sink", qk_output=2, outputs=4, sink=sink),
+            coded(1, 6, "step.codes"), coded(5, 0, "prompt.codes"), coded(1, 6, "step.codes.columns", columns=True),
+            coded(1, 6, "step.codes.4", bits=4), coded(5, 0, "prompt.codes.4", bits=4, columns=True)]
 
 
 def codes_and_pools():

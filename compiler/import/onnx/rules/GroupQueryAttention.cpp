@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/rules/KeyCache.h"
+#include "compiler/import/onnx/rules/Quantization.h"
 
 using namespace kpc::graph;
 
@@ -83,18 +84,73 @@ void importRotatedHeads(NodeImport &N) {
 // GroupQueryAttention
 //===----------------------------------------------------------------------===//
 
-/// Refuses what is not there; false after a report.
-static bool plainForm(NodeImport &N) {
-  auto IsNone = [&](const char *Name) {
-    return N.stringAttribute(Name, "NONE") == "NONE";
-  };
-  bool Plain = IsNone("k_quant_type") && IsNone("v_quant_type");
-  Plain &= N.intAttribute("kv_cache_bit_width", 0) == 0;
-  Plain &= !N.flagAttribute("sliding_window_cache");
-  Plain &= !N.hasInput(12) && !N.hasInput(13);
-  if (!Plain)
-    N.unsupported("quantised or windowed caches are not supported");
-  return Plain;
+namespace {
+/// How a cache keeps keys or values: as they are, or as codes of 4 or 8 bits.
+struct CacheCodes {
+  int64_t Bits = 0; ///< 0: as they are
+  Value Scale = {}; ///< broadcasts to [B, G, S, D]
+
+  bool read(NodeImport &N, const char *Attribute, size_t Input, Value Rows);
+  Value encode(NodeImport &N, Value X) const;
+  Value decode(NodeImport &N, Value Codes, Type To) const;
+};
+} // namespace
+
+/// `Rows` are [B, G, S, D]. False after a report.
+bool CacheCodes::read(NodeImport &N, const char *Attribute, size_t Input,
+                      Value Rows) {
+  std::string Kind = N.stringAttribute(Attribute, "NONE");
+  int64_t Width = N.intAttribute("kv_cache_bit_width", 0);
+  Value Given = N.optionalInput(Input);
+  if (N.bad() || Kind == "NONE")
+    return !N.bad();
+  Bits = Width ? Width : 8;
+  bool PerTensor = Kind == "PER_TENSOR";
+  if ((Bits != 4 && Bits != 8) || !Given ||
+      (!PerTensor && Kind != "PER_CHANNEL")) {
+    N.fail(Code::ImportAttributeValue,
+           "a cache has codes of 4 or 8 bits with scales PER_TENSOR or "
+           "PER_CHANNEL, which are an input");
+    return false;
+  }
+  Dims Sizes = {Expr(1), PerTensor ? Expr(1) : N.dims(Rows)[1], Expr(1),
+                PerTensor ? Expr(1) : N.dims(Rows)[3]};
+  Scale = N.reshape(N.cast(Given, N.f32()), Sizes);
+  return !N.bad() && Scale;
+}
+
+/// Codes of 4 bits are numbers from 0 on, 8 for zero, and the first of two is
+/// the lower half of a byte.
+Value CacheCodes::encode(NodeImport &N, Value X) const {
+  if (!Bits || !X)
+    return X;
+  Value Steps = N.div(N.cast(X, N.f32()), Scale);
+  if (Bits == 8)
+    return saturate(N, Steps, {}, N.builder().getIntegerType(8));
+  Type Byte = N.builder().getIntegerType(8, /*isSigned=*/false);
+  Steps = N.min(N.max(Steps, N.like(-8, Steps)), N.like(7, Steps));
+  Value Codes = N.add(N.unary<RoundOp>(Steps), N.like(8, Steps));
+  Dims Sizes(N.dims(X));
+  Sizes[3] = Sizes[3].floorDiv(2);
+  Sizes.push_back(Expr(2));
+  Codes = N.mul(N.reshape(Codes, Sizes), N.floatVector({1, 16}, N.f32()));
+  return N.cast(N.reduce(ReduceKind::sum, Codes, {4}), Byte);
+}
+
+Value CacheCodes::decode(NodeImport &N, Value Codes, Type To) const {
+  if (!Bits || !Codes)
+    return Codes;
+  Value Numbers = N.cast(Codes, N.f32());
+  if (Bits == 4) {
+    Value Whole = N.cast(Codes, N.i32());
+    Value High = N.binary<ShrOp>(Whole, N.scalarInt(4, N.i32()));
+    Value Low = N.bitAnd(Whole, N.scalarInt(15, N.i32()));
+    Dims Sizes(N.dims(Codes));
+    Sizes[3] = Sizes[3] * 2;
+    Numbers = N.concat({N.unsqueeze(Low, {4}), N.unsqueeze(High, {4})}, 4);
+    Numbers = N.addScalar(N.cast(N.reshape(Numbers, Sizes), N.f32()), -8);
+  }
+  return N.cast(N.mul(Numbers, Scale), To);
 }
 
 /// Each head [.., D] divided by the root of its mean square, in f32.
@@ -122,8 +178,10 @@ void importGroupQueryAttention(NodeImport &N) {
   double Epsilon = N.floatAttribute("qk_norm_epsilon", 1e-6F);
   int64_t Shows = N.intAttribute("qk_output", 0);
   N.expectInputs(7, 16);
-  if (!plainForm(N))
+  if (N.flagAttribute("sliding_window_cache")) {
+    N.unsupported("windowed caches are not supported");
     return;
+  }
   Value Q = N.input(0), K = N.optionalInput(1), V = N.optionalInput(2),
         PastKey = N.optionalInput(3), PastValue = N.optionalInput(4),
         Lengths = N.input(5), Cos = N.optionalInput(7),
@@ -189,20 +247,38 @@ void importGroupQueryAttention(NodeImport &N) {
     A.Q = rotateHeads(N, A.Q, C, S, 1, 2 * *Half, Interleaved);
     A.K = rotateHeads(N, A.K, C, S, 1, 2 * *Half, Interleaved);
   }
+  CacheCodes KeyCodes, ValueCodes;
+  if (!A.K || !A.V || !KeyCodes.read(N, "k_quant_type", 12, A.K) ||
+      !ValueCodes.read(N, "v_quant_type", 13, A.V))
+    return;
+  Type Element = N.element(A.K);
+  Value PresentKey = KeyCodes.encode(N, A.K);
+  Value PresentValue = ValueCodes.encode(N, A.V);
   bool HasPast =
       PastKey && N.rank(PastKey) == 4 && N.dims(PastKey)[2] != Expr(0);
-  if (HasPast && A.K && A.V) {
+  if (HasPast && PresentKey && PresentValue) {
     Expr Past = N.dims(PastKey)[2];
+    if (N.element(PastKey) != N.element(PresentKey) ||
+        N.element(PastValue) != N.element(PresentValue)) {
+      N.fail(Code::ImportElementType,
+             "past keys and values are " + typeText(N.element(PastKey)) +
+                 " and " + typeText(N.element(PastValue)) + ", expected " +
+                 typeText(N.element(PresentKey)) + " and " +
+                 typeText(N.element(PresentValue)));
+      return;
+    }
     // The caller's buffer where the result is declared as long as the past.
     std::optional<Dims> Declared = N.declaredSizes(1);
     bool Shared = Declared && Declared->size() == 4 && (*Declared)[2] == Past;
     KeyCache Writer{N, First, Shared ? Past : Past + Length};
-    A.K = Writer.write(PastKey, A.K);
-    A.V = Writer.write(PastValue, A.V);
+    PresentKey = Writer.write(PastKey, PresentKey);
+    PresentValue = Writer.write(PastValue, PresentValue);
     A.Valid = N.add(First, N.sizeScalar(Length, N.i64()));
   } else if (!A.Causal) {
     A.Valid = Total;
   }
+  A.K = KeyCodes.decode(N, PresentKey, Element);
+  A.V = ValueCodes.decode(N, PresentValue, Element);
   A.Left = Window > 0 ? Window - 1 : -1;
   A.Mask = Bias;
   A.Mode = Shows == 2 ? 3 : 2; // behind the softmax, or what goes into it
@@ -211,8 +287,8 @@ void importGroupQueryAttention(NodeImport &N) {
   giveOutput(N, A.compute());
   if (N.bad())
     return;
-  N.result(1, A.K);
-  N.result(2, A.V);
+  N.result(1, PresentKey);
+  N.result(2, PresentValue);
   if (A.Shown)
     N.result(3, A.Shown);
 }

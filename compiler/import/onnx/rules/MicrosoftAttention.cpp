@@ -395,7 +395,7 @@ ArrayRef<Rule> microsoftAttentionRules() {
        "the size of a head must be known when compiling; no search by beams or "
        "output of scores"},
       {Microsoft, "GroupQueryAttention", 1, 1, importGroupQueryAttention,
-       "the size of a head must be known when compiling; no quantised or "
+       "the size of a head must be known when compiling; no "
        "windowed cache; a cache is the caller's buffer where past and present "
        "are declared equal"},
       {Microsoft, "RelativePositionBias", 1, 1, importRelativeBias},
