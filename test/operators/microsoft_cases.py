@@ -273,6 +273,8 @@ def decoding():
         step(one(), one(), one(), None, None, *buffers(), np.array([0], np.int32), name="first", **shared),
         Instead("DecoderMaskedMultiHeadAttention", np.concatenate(apart, 2), None, None, None, None, *held, past, domain="com.microsoft",
                 num_heads=4, name="packed", instead=step(*apart, None, None, *held, past, name="apart", **shared), **shared),
+        step(one(), one(), one(), np.ones((2, 6), np.int32), f(1, 4, 1, 6) * 0, *buffers(), past, np.array([2], np.int32),
+             rng.integers(0, 2, (1, 2, 9)).astype(np.int32), name="beams", **shared),
         step(one(), *buffers(7), name="cross"),
         step(one(), *buffers(7), np.array([[1, 1, 1, 1, 1, 0, 0], [1] * 7], np.int32), name="cross.masked"),
         Buffers("MultiHeadAttention", *rows, None, None, None, *buffers(), past, domain="com.microsoft", num_heads=4, unidirectional=1,

@@ -76,4 +76,30 @@ Value withColumns(NodeImport &N, Value Mask, const Expr &Keys) {
   return N.gather(Mask, Column, N.rank(Mask) - 1);
 }
 
+Value followBeams(NodeImport &N, Value Rows, Value Beams, Value Past) {
+  if (!Rows || !Beams || !Past)
+    return {};
+  Dims Sizes(N.dims(Rows));
+  if (N.rank(Beams) != 3 || !N.unify(N.dims(Beams)[2], Sizes[2]) ||
+      !N.unify(N.dims(Beams)[0] * N.dims(Beams)[1], Sizes[0]))
+    return N.fail(Code::ImportShape,
+                  "'cache_indirection' is " + dimsText(N.dims(Beams)) +
+                      ", expected a beam for each row of a buffer of " +
+                      dimsText(Sizes));
+  Type Index = N.i64();
+  Value Own = N.iota({Sizes[0], Expr(1)}, 0, Index);
+  Value Width = N.sizeScalar(N.dims(Beams)[1], Index);
+  Value Of = N.reshape(N.cast(Beams, Index), {Sizes[0], Sizes[2]});
+  Value Other = N.add(N.mul(N.div(Own, Width), Width), Of);
+  Value Older = N.compare(Predicate::lt, N.iota({Expr(1), Sizes[2]}, 1, Index),
+                          N.reshape(N.cast(Past, Index), {Expr(1), Expr(1)}));
+  Value From = N.select(Older, Other, Own);
+  From = N.min(N.max(From, N.scalarInt(0, Index)),
+               N.sizeScalar(Sizes[0] - 1, Index));
+  if (!From)
+    return {};
+  From = N.reshape(From, {Sizes[0], Expr(1), Sizes[2], Expr(1)});
+  return N.gatherElements(Rows, N.broadcast(From, Sizes), 0);
+}
+
 } // namespace kpc::onnx

@@ -33,6 +33,11 @@ bool writeToBuffers(NodeImport &N, Attention &A, Value Past);
 /// What has a column for each key that counts, with one for each of `Keys`.
 Value withColumns(NodeImport &N, Value Mask, const Expr &Keys);
 
+/// Rows [B, H, M, D] of a buffer as a search sees them: which beam each of the
+/// `Past` first ones comes from, says `Beams` [searches, width, M]. Null after
+/// a report.
+Value followBeams(NodeImport &N, Value Rows, Value Beams, Value Past);
+
 /// Rules that stand in GroupQueryAttention.cpp.
 void importRotatedHeads(NodeImport &N);
 void importGroupQueryAttention(NodeImport &N);

@@ -117,18 +117,31 @@ static bool unpack(NodeImport &N, Projected &P, Value Bias) {
   return !N.bad();
 }
 
-/// The rest: `Length`, where it is there, says how much of the past keys
-/// counts.
+namespace {
+/// Past keys and values in the caller's buffers.
+struct Buffers {
+  Value Length = {}; ///< so many rows count; null where there are none
+  Value Beams = {};  ///< which beam each row comes from; null: its own
+};
+} // namespace
+
 static void attendHeads(NodeImport &N, Attention &A, const Projected &P,
                         int64_t Heads, Value Scores, Value Padding,
-                        Value Length, double Filler) {
+                        const Buffers &Held, double Filler) {
   bool Before = N.rank(P.K) == 4;
   A.Q = headsFirst(N, P.Q, Heads);
   A.K = Before ? P.K : headsFirst(N, P.K, Heads);
   A.V = Before ? P.V : headsFirst(N, P.V, Heads);
   if (N.bad() || !A.Q || !A.K || !A.V || !A.readScale())
     return;
-  if (Length && A.PastKey && !writeToBuffers(N, A, Length))
+  if (Held.Length && A.PastKey && !writeToBuffers(N, A, Held.Length))
+    return;
+  Value PresentKey = A.K, PresentValue = A.V;
+  if (Held.Beams) {
+    A.K = followBeams(N, A.K, Held.Beams, Held.Length);
+    A.V = followBeams(N, A.V, Held.Beams, Held.Length);
+  }
+  if (!A.K || !A.V)
     return;
   Expr Keys = N.dims(A.K)[2];
   if (A.PastKey && N.rank(A.PastKey) == 4)
@@ -148,8 +161,9 @@ static void attendHeads(NodeImport &N, Attention &A, const Projected &P,
   giveOutput(N, A.compute());
   if (N.bad())
     return;
-  N.result(1, A.K);
-  N.result(2, A.V);
+  bool Kept = Held.Length && PresentKey;
+  N.result(1, Kept ? PresentKey : A.K);
+  N.result(2, Kept ? PresentValue : A.V);
   if (A.Shown)
     N.result(3, A.Shown);
 }
@@ -176,7 +190,7 @@ static void importMultiHeadAttention(NodeImport &N) {
   if (N.bad() || refuseInputs(N, 9, "is for a search by beams") ||
       !headsAreGood(N, Heads, A) || !unpack(N, P, Bias))
     return;
-  attendHeads(N, A, P, Heads, Scores, Padding, Length, Filler);
+  attendHeads(N, A, P, Heads, Scores, Padding, {Length}, Filler);
 }
 
 /// One query. Without past keys it attends to keys that have been projected
@@ -195,12 +209,17 @@ static void importDecoderAttention(NodeImport &N) {
   A.PastValue = N.optionalInput(6);
   if (N.bad())
     return;
-  if (N.hasInput(9) || Shows) {
-    N.unsupported("a search by beams and scores as an output are not "
-                  "supported");
+  N.optionalInput(8); // the width of the search: input 9 has it as a size
+  Value Beams = N.optionalInput(9);
+  if (Shows) {
+    N.unsupported("scores as an output are not supported");
     return;
   }
-  N.optionalInput(8); // the width of a search that there is none of
+  if (Beams && (!Shares || !A.PastKey || !Length)) {
+    N.fail(Code::ImportArity, "'cache_indirection' goes with past keys in "
+                              "buffers and their length");
+    return;
+  }
   if (!headsAreGood(N, Heads, A))
     return;
   if (Shares && A.PastKey && !Length) {
@@ -217,8 +236,8 @@ static void importDecoderAttention(NodeImport &N) {
   }
   if (N.bad() || !unpack(N, P, Bias))
     return;
-  attendHeads(N, A, P, Heads, Scores, Padding, Shares ? Length : Value(),
-              Filler);
+  attendHeads(N, A, P, Heads, Scores, Padding,
+              Shares ? Buffers{Length, Beams} : Buffers(), Filler);
 }
 
 //===----------------------------------------------------------------------===//
@@ -392,8 +411,7 @@ ArrayRef<Rule> microsoftAttentionRules() {
        "the size of a head must be known when compiling; no search by beams"},
       {Microsoft, "DecoderMaskedMultiHeadAttention", 1, 1,
        importDecoderAttention,
-       "the size of a head must be known when compiling; no search by beams or "
-       "output of scores"},
+       "the size of a head must be known when compiling; no output of scores"},
       {Microsoft, "GroupQueryAttention", 1, 1, importGroupQueryAttention,
        "the size of a head must be known when compiling; no "
        "windowed cache; a cache is the caller's buffer where past and present "
