@@ -226,6 +226,18 @@ class Instead(Case):
         return self.instead.reference()
 
 
+class Window(Case):
+    """Rows of a cache behind those that it holds are not specified."""
+
+    def difference(self, got, want):
+        if want.ndim == 4:
+            total, rows = int(self.inputs[5][0]) + 1, want.shape[2]
+            each = rows - self.attributes["local_window_size"] + 1
+            held = total if total <= rows else total - each * -(-(total - rows) // each)
+            got, want = got[:, :, :held], want[:, :, :held]
+        return super().difference(got, want)
+
+
 class Buffers(Case):
     """Beside numpy: onnxruntime has buffers that calls share for GPUs alone."""
 
@@ -333,6 +345,14 @@ def grouped():
                   *scales, outputs=3, num_heads=4, kv_num_heads=2, k_quant_type=kind, v_quant_type=kind, kv_cache_bit_width=bits, steps=1,
                   name=name, **attributes)
 
+    def window(rows, size, queries, past, name, bias=None, sink=None, **attributes):
+        """With a cache of so many rows, behind so many positions."""
+        batch, total = 1 if queries > 1 else 2, past + queries
+        inputs = [f(batch, queries, 64), f(batch, queries, 32), f(batch, queries, 32), f(batch, 2, rows, 16), f(batch, 2, rows, 16)]
+        counts, angles = [np.full(batch, total - 1, np.int32), Const(total, np.int32)], list(tables(40, 8))
+        return Window("GroupQueryAttention", *inputs, *counts, *angles, None, bias, *([] if sink is None else [sink]), outputs=3, num_heads=4,
+                      kv_num_heads=2, do_rotary=1, sliding_window_cache=1, local_window_size=size, domain="com.microsoft", name=name, **attributes)
+
     sink, norms = Const(f(4)), [Const(f(16)), Const(f(16))]
     return [gqa(5, 0, [4, 4], 5, "prompt"), gqa(5, 0, [4, 4], 5, "prompt.rotary", do_rotary=1),
             gqa(1, 6, [6, 6], 7, "step", do_rotary=1), gqa(1, 6, [6, 6], 7, "step.packed", packed=True, do_rotary=1, rotary_interleaved=1),
@@ -346,6 +366,9 @@ def grouped():
             gqa(5, 0, [4, 4], 5, "prompt.norms", norms=norms, do_rotary=1), gqa(1, 6, [6, 6], 7, "step.norms", norms=norms, qk_norm_epsilon=1e-2),
             gqa(1, 6, [6, 6], 7, "step.scores", qk_output=1, outputs=4), gqa(1, 6, [6, 6], 7, "step.weights", qk_output=2, outputs=4),
             gqa(1, 6, [6, 6], 7, "step.weights.sink", qk_output=2, outputs=4, sink=sink),
+            window(6, 6, 1, 9, "window"), window(6, 6, 1, 3, "window.begun"), window(6, 6, 4, 9, "window.chunk"),
+            window(9, 6, 1, 11, "window.slack"), window(9, 6, 12, 11, "window.long"), window(9, 6, 5, 0, "window.prompt"),
+            window(9, 6, 1, 11, "window.bias", bias=f(2, 4, 1, 12), sink=sink),
             coded(1, 6, "step.codes"), coded(5, 0, "prompt.codes"), coded(1, 6, "step.codes.columns", columns=True),
             coded(1, 6, "step.codes.4", bits=4), coded(5, 0, "prompt.codes.4", bits=4, columns=True)]
 

@@ -13,6 +13,8 @@
 #include "compiler/import/onnx/rules/KeyCache.h"
 #include "compiler/import/onnx/rules/Quantization.h"
 
+#include <cmath>
+
 using namespace kpc::graph;
 
 namespace kpc::onnx {
@@ -153,6 +155,95 @@ Value CacheCodes::decode(NodeImport &N, Value Codes, Type To) const {
   return N.cast(N.mul(Numbers, Scale), To);
 }
 
+namespace {
+/// A cache of C rows for a window. Its first rows are the latest positions, and
+/// it drops several at once where it has more rows than the window: how many it
+/// holds follows from how many there have been, `residents`. The new rows stand
+/// behind those of the past when keys are read.
+struct WindowCache {
+  NodeImport &N;
+  int64_t Window;
+  Expr Rows; ///< C
+  Value First,
+      Total; ///< [B], i64: positions before the new ones, and with them
+
+  Value residents(Value Count) const;
+  Value keep(Value Staged) const;
+  Value bias(Value Given, const Expr &Queries, Type Element) const;
+
+private:
+  Value whole(const Expr &E) const { return N.sizeScalar(E, N.i64()); }
+};
+} // namespace
+
+Value WindowCache::residents(Value Count) const {
+  Value Each = whole(Rows - Window + 1);
+  Value Over = N.sub(Count, whole(Rows));
+  Value Drops = N.div(N.sub(N.add(Over, Each), whole(Expr(1))), Each);
+  return N.select(N.compare(Predicate::le, Count, whole(Rows)), Count,
+                  N.sub(Count, N.mul(Each, Drops)));
+}
+
+/// The present rows, of the past and the new ones [B, G, C + S, D].
+Value WindowCache::keep(Value Staged) const {
+  if (!Staged || !First || !Total)
+    return {};
+  Dims Sizes(N.dims(Staged));
+  Value Held = N.unsqueeze(residents(First), {1});
+  Value Before = N.unsqueeze(First, {1});
+  Value Oldest = N.unsqueeze(N.sub(Total, residents(Total)), {1});
+  Value Position = N.add(Oldest, N.iota({Expr(1), Rows}, 1, N.i64()));
+  Value Behind = N.sub(Position, Before);
+  Value From = N.select(N.compare(Predicate::ge, Position, Before),
+                        N.add(Behind, whole(Rows)), N.add(Behind, Held));
+  From = N.min(N.max(From, N.scalarInt(0, N.i64())), whole(Sizes[2] - 1));
+  if (!From)
+    return {};
+  Sizes[2] = Rows;
+  From = N.reshape(From, {Sizes[0], Expr(1), Rows, Expr(1)});
+  return N.gatherElements(Staged, N.broadcast(From, Sizes), 2);
+}
+
+/// What is added to scores of all those rows. Columns of what is given are
+/// positions.
+Value WindowCache::bias(Value Given, const Expr &Queries, Type Element) const {
+  if (!First)
+    return {};
+  Expr Batch = N.dims(First)[0], Keys = Rows + Queries;
+  auto Across = [&](Value V) {
+    return N.reshape(V, {Batch, Expr(1), Expr(1), Expr(1)});
+  };
+  Value Before = Across(First), Held = Across(residents(First));
+  Value Row = N.iota({Expr(1), Expr(1), Expr(1), Keys}, 3, N.i64());
+  Value IsNew = N.compare(Predicate::ge, Row, whole(Rows));
+  Value Position =
+      N.add(Before, N.select(IsNew, N.sub(Row, whole(Rows)), N.sub(Row, Held)));
+  Value Query =
+      N.add(Before, N.iota({Expr(1), Expr(1), Queries, Expr(1)}, 2, N.i64()));
+  Value Behind = N.sub(Query, Position);
+  Value Seen =
+      N.bitAnd(N.compare(Predicate::ge, Behind, N.scalarInt(0, N.i64())),
+               N.compare(Predicate::lt, Behind, N.scalarInt(Window, N.i64())));
+  Seen = N.bitAnd(Seen, N.select(IsNew, N.scalarInt(1, N.i1()),
+                                 N.compare(Predicate::lt, Row, Held)));
+  if (!Seen || !Position)
+    return {};
+  Value Hidden =
+      N.select(Seen, N.scalar(0, Element), N.scalar(-INFINITY, Element));
+  if (!Given)
+    return Hidden;
+  if (N.rank(Given) != 4)
+    return N.fail(Code::ImportRank, "attention_bias should have rank 4");
+  Dims Sizes(N.dims(Given));
+  Value Last = whole(Sizes[3] - 1);
+  Sizes[0] = Batch;
+  Sizes[2] = Queries;
+  Value Whole = N.broadcast(Given, Sizes);
+  Sizes[3] = Keys;
+  Value Column = N.min(N.max(Position, N.scalarInt(0, N.i64())), Last);
+  return N.add(N.gatherElements(Whole, N.broadcast(Column, Sizes), 3), Hidden);
+}
+
 /// Each head [.., D] divided by the root of its mean square, in f32.
 static Value normaliseHeads(NodeImport &N, Value X, Value Gamma,
                             double Epsilon) {
@@ -163,6 +254,16 @@ static Value normaliseHeads(NodeImport &N, Value X, Value Gamma,
   Value Factor = N.unary<RsqrtOp>(N.addScalar(Square, Epsilon));
   return N.cast(N.mul(N.mul(Wide, Factor), N.cast(Gamma, N.f32())),
                 N.element(X));
+}
+
+/// Whether new rows have the type of past ones; reports if not.
+static bool fitsCache(NodeImport &N, Value Past, Value New) {
+  if (N.element(Past) == N.element(New))
+    return true;
+  N.fail(Code::ImportElementType, "past keys or values are " +
+                                      typeText(N.element(Past)) +
+                                      ", expected " + typeText(N.element(New)));
+  return false;
 }
 
 void importGroupQueryAttention(NodeImport &N) {
@@ -178,10 +279,7 @@ void importGroupQueryAttention(NodeImport &N) {
   double Epsilon = N.floatAttribute("qk_norm_epsilon", 1e-6F);
   int64_t Shows = N.intAttribute("qk_output", 0);
   N.expectInputs(7, 16);
-  if (N.flagAttribute("sliding_window_cache")) {
-    N.unsupported("windowed caches are not supported");
-    return;
-  }
+  bool Windowed = N.flagAttribute("sliding_window_cache");
   Value Q = N.input(0), K = N.optionalInput(1), V = N.optionalInput(2),
         PastKey = N.optionalInput(3), PastValue = N.optionalInput(4),
         Lengths = N.input(5), Cos = N.optionalInput(7),
@@ -256,17 +354,36 @@ void importGroupQueryAttention(NodeImport &N) {
   Value PresentValue = ValueCodes.encode(N, A.V);
   bool HasPast =
       PastKey && N.rank(PastKey) == 4 && N.dims(PastKey)[2] != Expr(0);
-  if (HasPast && PresentKey && PresentValue) {
-    Expr Past = N.dims(PastKey)[2];
-    if (N.element(PastKey) != N.element(PresentKey) ||
-        N.element(PastValue) != N.element(PresentValue)) {
-      N.fail(Code::ImportElementType,
-             "past keys and values are " + typeText(N.element(PastKey)) +
-                 " and " + typeText(N.element(PastValue)) + ", expected " +
-                 typeText(N.element(PresentKey)) + " and " +
-                 typeText(N.element(PresentValue)));
+  if (HasPast &&
+      (!PresentKey || !PresentValue || !fitsCache(N, PastKey, PresentKey) ||
+       !fitsCache(N, PastValue, PresentValue)))
+    return;
+  if (Windowed) {
+    if (!HasPast || Shows || Window < 1 || !A.Causal) {
+      N.fail(Code::ImportAttributeValue,
+             "sliding_window_cache asks for past keys and values, a causal "
+             "mask and local_window_size, and takes no qk_output");
       return;
     }
+    Expr Rows = N.dims(PastKey)[2];
+    if (std::optional<int64_t> Known = Rows.asConstant();
+        Known && *Known < Window) {
+      N.fail(Code::ImportShape, "a cache of " + std::to_string(*Known) +
+                                    " rows does not hold a window of " +
+                                    std::to_string(Window));
+      return;
+    }
+    WindowCache Cache{N, Window, Rows, First, Total};
+    A.K = N.concat({PastKey, PresentKey}, 2);
+    A.V = N.concat({PastValue, PresentValue}, 2);
+    PresentKey = Cache.keep(A.K);
+    PresentValue = Cache.keep(A.V);
+    A.K = KeyCodes.decode(N, A.K, Element);
+    A.V = ValueCodes.decode(N, A.V, Element);
+    A.Mask = Cache.bias(Bias, Length, N.element(A.Q));
+    A.Causal = false;
+  } else if (HasPast) {
+    Expr Past = N.dims(PastKey)[2];
     // The caller's buffer where the result is declared as long as the past.
     std::optional<Dims> Declared = N.declaredSizes(1);
     bool Shared = Declared && Declared->size() == 4 && (*Declared)[2] == Past;
@@ -277,10 +394,12 @@ void importGroupQueryAttention(NodeImport &N) {
   } else if (!A.Causal) {
     A.Valid = Total;
   }
-  A.K = KeyCodes.decode(N, PresentKey, Element);
-  A.V = ValueCodes.decode(N, PresentValue, Element);
-  A.Left = Window > 0 ? Window - 1 : -1;
-  A.Mask = Bias;
+  if (!Windowed) {
+    A.K = KeyCodes.decode(N, PresentKey, Element);
+    A.V = ValueCodes.decode(N, PresentValue, Element);
+    A.Left = Window > 0 ? Window - 1 : -1;
+    A.Mask = Bias;
+  }
   A.Mode = Shows == 2 ? 3 : 2; // behind the softmax, or what goes into it
   if (N.bad() || !A.Q || !A.K || !A.V)
     return;

@@ -413,9 +413,8 @@ ArrayRef<Rule> microsoftAttentionRules() {
        importDecoderAttention,
        "the size of a head must be known when compiling; no output of scores"},
       {Microsoft, "GroupQueryAttention", 1, 1, importGroupQueryAttention,
-       "the size of a head must be known when compiling; no "
-       "windowed cache; a cache is the caller's buffer where past and present "
-       "are declared equal"},
+       "the size of a head must be known when compiling; a cache is the "
+       "caller's buffer where past and present are declared equal"},
       {Microsoft, "RelativePositionBias", 1, 1, importRelativeBias},
       {Microsoft, "RotaryEmbedding", 1, 1, importRotatedHeads,
        "the number of angles must be known when compiling"},
