@@ -53,6 +53,7 @@ RELU = model(graph([node("Relu", ["x"], ["y"], "the_node")], [value_info("x", ["
 ADD = dict(inputs=("x", "w"))
 
 FILES = {
+    "window-beyond-all-channels": lambda: one("LRN", size=1 << 62),
     # The file.
     "empty-file": lambda: b"",
     "not-protobuf": lambda: b"This is a text file, not a model.\n" * 20,

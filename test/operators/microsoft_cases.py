@@ -187,7 +187,115 @@ def attention():
         ms("MultiHeadAttention", q, kv4, f(2, 4, 7, 4), num_heads=4, name="cross"),
         ms("MultiHeadAttention", q, q + 1, q * 2, None, None, None, pk, pv, num_heads=4, outputs=3, unidirectional=1, name="past"),
         ms("MultiHeadAttention", q, k, f(2, 7, 24), num_heads=4, name="widths"),
-    ] + rotary() + grouped()
+    ] + rotary() + grouped() + decoding()
+
+
+def attended(q, k, v, heads, lengths=None, mask=None, bias=0, causal=False, scale=None):
+    """Attention in f64 of q [B, S, H*D] on k and v [B, H, T, D], of which so many keys count."""
+    batch, count, width = q.shape
+    q = q.astype(np.float64).reshape(batch, count, heads, width // heads).transpose(0, 2, 1, 3)
+    scores = q @ k.astype(np.float64).transpose(0, 1, 3, 2) * (scale or (width // heads)**-0.5) + bias
+    if mask is not None:
+        scores = scores + np.where(mask[:, None, None, :] != 0, 0, -10000.0)
+    at = np.arange(k.shape[2])
+    total = np.full(batch, k.shape[2]) if lengths is None else lengths
+    seen = (at < total[:, None])[:, None, :]
+    if causal:
+        seen = seen & (at <= (total[:, None] - count + np.arange(count))[..., None])
+    scores = np.where(seen[:, None], scores, -np.inf)
+    parts = np.exp(scores - scores.max(-1, keepdims=True))
+    y = parts / parts.sum(-1, keepdims=True) @ v.astype(np.float64)
+    return y.transpose(0, 2, 1, 3).reshape(batch, count, -1).astype(np.float32)
+
+
+def with_rows(buffer, rows, at, heads):
+    """A buffer [B, H, M, D] with rows [B, S, H*D] from one row on."""
+    written = buffer.copy()
+    written[:, :, at:at + rows.shape[1]] = rows.reshape(*rows.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+    return written
+
+
+class Instead(Case):
+    """Beside another form that means the same, where onnxruntime's kernel for processors has none of this one."""
+
+    def __init__(self, *inputs, instead, **options):
+        super().__init__(*inputs, **options)
+        self.instead = instead
+
+    def reference(self):
+        return self.instead.reference()
+
+
+class Window(Case):
+    """Rows of a cache behind those that it holds are not specified."""
+
+    def difference(self, got, want):
+        if want.ndim == 4:
+            total, rows = int(self.inputs[5][0]) + 1, want.shape[2]
+            each = rows - self.attributes["local_window_size"] + 1
+            held = total if total <= rows else total - each * -(-(total - rows) // each)
+            got, want = got[:, :, :held], want[:, :, :held]
+        return super().difference(got, want)
+
+
+class Buffers(Case):
+    """Beside numpy: onnxruntime has buffers that calls share for GPUs alone."""
+
+    def reference(self):
+        q, k, v = (x.copy() for x in self.inputs[:3])
+        past, heads = int(np.ravel(self.inputs[8])[0]), self.attributes["num_heads"]
+        padding = self.inputs[4]
+        k, v = with_rows(self.inputs[6], k, past, heads), with_rows(self.inputs[7], v, past, heads)
+        lengths = np.full(len(q), past + self.inputs[1].shape[1])
+        mask = None if padding is None else np.pad(padding, ((0, 0), (0, k.shape[2] - padding.shape[1])), constant_values=1)
+        return {"y0": attended(q, k, v, heads, lengths, mask, causal=bool(self.attributes.get("unidirectional"))), "y1": k, "y2": v}
+
+
+class SharedPast(Case):
+    """The same of Attention, whose past has keys and values in one tensor."""
+
+    def reference(self):
+        x, w, b, _, past, _, length = (getattr(v, "value", v) for v in self.inputs)
+        q, k, v = np.split(x @ w + b, 3, -1)
+        at, heads = int(length[0]), self.attributes["num_heads"]
+        k, v = with_rows(past[0], k, at, heads), with_rows(past[1], v, at, heads)
+        lengths = np.full(len(x), at + x.shape[1])
+        return {"y0": attended(q, k, v, heads, lengths, causal=True), "y1": np.stack([k, v])}
+
+
+def decoding():
+    """A step with past keys in a buffer, all of it an input and an output."""
+    def step(*inputs, name, **attributes):
+        return ms("DecoderMaskedMultiHeadAttention", *inputs, num_heads=4, name=name, **attributes)
+
+    def one():
+        return f(2, 1, 16)
+
+    def buffers(rows=9):
+        return f(2, 4, rows, 4), f(2, 4, rows, 4)
+
+    past, shared = np.array([5], np.int32), {"past_present_share_buffer": 1, "outputs": 3}
+    mask = np.array([[1, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1]], np.int32)
+    rows, apart, held = [f(2, 3, 16), f(2, 3, 16), f(2, 3, 16)], [one(), one(), one()], buffers()
+    x, w, b = f(2, 3, 16), Const(f(16, 48) * 0.3), Const(f(48))
+    return [
+        step(one(), one(), one(), None, None, *buffers(), past, name="shared", **shared),
+        step(one(), one(), one(), mask, None, *buffers(), past, name="masked", **shared),
+        step(one(), one(), one(), None, f(2, 4, 1, 6), *buffers(), past, None, None, Const(f(48)), name="bias", scale=0.3, **shared),
+        step(one(), one(), one(), None, None, *buffers(), np.array([0], np.int32), name="first", **shared),
+        Instead("DecoderMaskedMultiHeadAttention", np.concatenate(apart, 2), None, None, None, None, *held, past, domain="com.microsoft",
+                num_heads=4, name="packed", instead=step(*apart, None, None, *held, past, name="apart", **shared), **shared),
+        step(one(), one(), one(), np.ones((2, 6), np.int32), f(1, 4, 1, 6) * 0, *buffers(), past, np.array([2], np.int32),
+             rng.integers(0, 2, (1, 2, 9)).astype(np.int32), name="beams", **shared),
+        step(one(), *buffers(7), name="cross"),
+        step(one(), *buffers(7), np.array([[1, 1, 1, 1, 1, 0, 0], [1] * 7], np.int32), name="cross.masked"),
+        Buffers("MultiHeadAttention", *rows, None, None, None, *buffers(), past, domain="com.microsoft", num_heads=4, unidirectional=1,
+                outputs=3, name="shared"),
+        Buffers("MultiHeadAttention", *rows, None, np.array([[1, 0, 1, 1, 1, 1, 1, 1], [1] * 8], np.int32), None, *buffers(), past,
+                domain="com.microsoft", num_heads=4, outputs=3, name="shared.masked"),
+        SharedPast("Attention", x, w, b, None, f(2, 2, 4, 9, 4), None, past, domain="com.microsoft", num_heads=4, unidirectional=1,
+                   past_present_share_buffer=1, outputs=2, name="shared"),
+    ]
 
 
 def tables(length, half):
@@ -205,20 +313,64 @@ def rotary():
 
 def grouped():
     """Prompts, then steps with a past: as ONNX Runtime's model builder writes them."""
-    def gqa(queries, past, lengths, total, name, packed=False, bias=None, **attributes):
+    def gqa(queries, past, lengths, total, name, packed=False, bias=None, sink=None, norms=(), outputs=3, **attributes):
         inputs = [f(2, queries, 64), f(2, queries, 32), f(2, queries, 32)]
         if packed:
             inputs = [np.concatenate(inputs, 2), None, None]
         caches = [f(2, 2, past, 16), f(2, 2, past, 16)]
         counts = [np.array(lengths, np.int32), Const(total, np.int32)]
         angles = list(tables(16, 8)) if attributes.get("do_rotary") else [None, None]
-        return ms("GroupQueryAttention", *inputs, *caches, *counts, *angles, None, bias, outputs=3, num_heads=4, kv_num_heads=2,
+        more = [sink] if sink is not None else []
+        options = {"outputs": outputs, "num_heads": 4, "kv_num_heads": 2, "domain": "com.microsoft", "name": name, **attributes}
+        if not norms:
+            return Case("GroupQueryAttention", *inputs, *caches, *counts, *angles, None, bias, *more, **options)
+        epsilon = options.get("qk_norm_epsilon", 1e-6)
+        q, k = (normalised(x, norm.value, epsilon) for x, norm in zip(inputs, norms))
+        plain = Case("GroupQueryAttention", q, k, inputs[2], *caches, *counts, *angles, None, bias, **options)
+        return Instead("GroupQueryAttention", *inputs, *caches, *counts, *angles, None, bias, None, None, None, *norms, instead=plain, **options)
+
+    def normalised(x, norm, epsilon):
+        heads = x.reshape(*x.shape[:2], -1, 16).astype(np.float64)
+        return (heads / np.sqrt((heads**2).mean(-1, keepdims=True) + epsilon) * norm).reshape(x.shape).astype(np.float32)
+
+    def coded(queries, past, name, bits=8, columns=False, **attributes):
+        """With a cache of codes."""
+        last = 2 * bits
+        inputs = [f(2, queries, 64), f(2, queries, 32), f(2, queries, 32)]
+        caches = [i8(2, 2, past, last) if bits == 8 else u8(2, 2, past, last) for _ in range(2)]
+        scales = [Const(np.abs(f(32 if columns else 1)) * 0.02 + (0.02 if bits == 8 else 0.3)) for _ in range(2)]
+        total = past + queries
+        kind = "PER_CHANNEL" if columns else "PER_TENSOR"
+        return ms("GroupQueryAttention", *inputs, *caches, np.full(2, total - 1, np.int32), Const(total, np.int32), None, None, None, None, None,
+                  *scales, outputs=3, num_heads=4, kv_num_heads=2, k_quant_type=kind, v_quant_type=kind, kv_cache_bit_width=bits, steps=1,
                   name=name, **attributes)
+
+    def window(rows, size, queries, past, name, bias=None, sink=None, **attributes):
+        """With a cache of so many rows, behind so many positions."""
+        batch, total = 1 if queries > 1 else 2, past + queries
+        inputs = [f(batch, queries, 64), f(batch, queries, 32), f(batch, queries, 32), f(batch, 2, rows, 16), f(batch, 2, rows, 16)]
+        counts, angles = [np.full(batch, total - 1, np.int32), Const(total, np.int32)], list(tables(40, 8))
+        return Window("GroupQueryAttention", *inputs, *counts, *angles, None, bias, *([] if sink is None else [sink]), outputs=3, num_heads=4,
+                      kv_num_heads=2, do_rotary=1, sliding_window_cache=1, local_window_size=size, domain="com.microsoft", name=name, **attributes)
+
+    sink, norms = Const(f(4)), [Const(f(16)), Const(f(16))]
     return [gqa(5, 0, [4, 4], 5, "prompt"), gqa(5, 0, [4, 4], 5, "prompt.rotary", do_rotary=1),
             gqa(1, 6, [6, 6], 7, "step", do_rotary=1), gqa(1, 6, [6, 6], 7, "step.packed", packed=True, do_rotary=1, rotary_interleaved=1),
             gqa(1, 6, [6, 6], 7, "step.window", local_window_size=3), gqa(5, 0, [4, 4], 5, "prompt.window", local_window_size=2),
             gqa(1, 6, [6, 6], 7, "step.softcap", softcap=5.0, scale=0.2),
-            gqa(1, 6, [6, 6], 7, "step.bias", bias=f(2, 1, 1, 7))]
+            gqa(1, 6, [6, 6], 7, "step.bias", bias=f(2, 1, 1, 7)),
+            gqa(5, 0, [4, 4], 5, "prompt.smooth", smooth_softmax=1), gqa(1, 6, [6, 6], 7, "step.smooth", smooth_softmax=1),
+            gqa(5, 0, [4, 4], 5, "prompt.sink", sink=sink), gqa(1, 6, [6, 6], 7, "step.sink", sink=sink, do_rotary=1),
+            gqa(1, 6, [6, 6], 7, "step.sink.bias", sink=sink, bias=f(2, 1, 1, 7), softcap=5.0),
+            gqa(5, 0, [4, 4], 5, "prompt.sink.window", sink=sink, local_window_size=2),
+            gqa(5, 0, [4, 4], 5, "prompt.norms", norms=norms, do_rotary=1), gqa(1, 6, [6, 6], 7, "step.norms", norms=norms, qk_norm_epsilon=1e-2),
+            gqa(1, 6, [6, 6], 7, "step.scores", qk_output=1, outputs=4), gqa(1, 6, [6, 6], 7, "step.weights", qk_output=2, outputs=4),
+            gqa(1, 6, [6, 6], 7, "step.weights.sink", qk_output=2, outputs=4, sink=sink),
+            window(6, 6, 1, 9, "window"), window(6, 6, 1, 3, "window.begun"), window(6, 6, 4, 9, "window.chunk"),
+            window(9, 6, 1, 11, "window.slack"), window(9, 6, 12, 11, "window.long"), window(9, 6, 5, 0, "window.prompt"),
+            window(9, 6, 1, 11, "window.bias", bias=f(2, 4, 1, 12), sink=sink),
+            coded(1, 6, "step.codes"), coded(5, 0, "prompt.codes"), coded(1, 6, "step.codes.columns", columns=True),
+            coded(1, 6, "step.codes.4", bits=4), coded(5, 0, "prompt.codes.4", bits=4, columns=True)]
 
 
 def codes_and_pools():
@@ -243,6 +395,22 @@ def codes_and_pools():
     ]
 
 
+def recurrent():
+    """onnxruntime quantises what it multiplies, by its range: the results are near, not equal."""
+    def layer(hidden, directions, columns=False, more=(), name="", kind=np.int8, **attributes):
+        def codes(rows):
+            scales = np.abs(rng.standard_normal((directions, 4 * hidden) if columns else directions)) * 2e-3 + 2e-3
+            low, high = (-128, 128) if kind == np.int8 else (0, 256)
+            zeros = np.zeros(scales.shape, kind) if columns or kind == np.int8 else np.full(scales.shape, 120, kind)
+            return rng.integers(low, high, (directions, rows, 4 * hidden)).astype(kind), scales.astype(np.float32), zeros
+        (w, ws, wz), (r, rs, rz) = codes(6), codes(hidden)
+        more = list(more) + [None] * (5 - len(more))
+        return ms("DynamicQuantizeLSTM", f(5, 2, 6), Const(w), Const(r), *more, Const(ws), Const(wz), Const(rs), Const(rz), hidden_size=hidden,
+                  outputs=3, absolute=0.03, relative=0.03, name=name, **attributes)
+    return [layer(4, 1), layer(4, 2, direction="bidirectional", name="both"), layer(8, 1, columns=True, direction="reverse", name="columns"),
+            layer(4, 1, more=[Const(f(1, 32)), None, f(1, 2, 4), f(1, 2, 4), Const(f(1, 12))], name="all"), layer(4, 1, kind=np.uint8, name="bytes")]
+
+
 def experts():
     """All three activations that onnxruntime's processor kernel has without a gate, and the gated ones that are fused."""
     x, chances = f(6, 8), f(6, 4)
@@ -257,4 +425,4 @@ def experts():
 
 
 def cases():
-    return codes_and_pools() + experts() + activations() + norms() + products() + quantised() + few_bits() + spectra_and_sets() + attention()
+    return codes_and_pools() + experts() + activations() + norms() + products() + quantised() + few_bits() + spectra_and_sets() + attention() + recurrent()

@@ -26,6 +26,10 @@ def col2im():
             Case("Col2Im", f(1, 16, 12), sizes(3, 4, 3), sizes(2, 2, 2), opset=18, name="volume")]
 
 
+def norms():
+    return [Case("LRN", f(2, 5, 3, 3), size=99, alpha=0.5, opset=13, name="beyond"), Case("LRN", f(2, 5, 3, 3), size=3, alpha=0.5, opset=13)]
+
+
 def regions():
     x = f(2, 3, 8, 9)
     boxes = np.array([[0, 0, 0, 5, 4], [1, 2, 1, 8, 7], [0, 3, 3, 3, 3]], np.float32)
@@ -91,4 +95,4 @@ def others():
 
 
 def cases():
-    return col2im() + regions() + transforms() + others()
+    return col2im() + norms() + regions() + transforms() + others()

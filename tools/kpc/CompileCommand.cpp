@@ -36,7 +36,7 @@ struct CompileArguments {
   CacheOption Cache;
   /// Of --jobs; none: one per core.
   int64_t Jobs = -1;
-  int64_t Variants = 4;
+  int64_t Variants = 4, Optimization = 2;
   bool Quiet = false, PrintPipeline = false, Timing = false;
   bool Explain = false, Json = false;
   ProgressStyle Style = ProgressStyle::Auto;
@@ -299,6 +299,7 @@ static int compileCommand(CompileArguments &Arguments) {
                  : Arguments.Jobs == 0 ? CompileOptions::InThisProcess
                                        : static_cast<int>(Arguments.Jobs);
   Options.Variants = static_cast<unsigned>(Arguments.Variants);
+  Options.HostOptimization = static_cast<unsigned>(Arguments.Optimization);
   Options.CacheFolder = Arguments.Cache.folder();
   Options.ReproducerFolder = reproducerFolder();
   Options.WorkerCommand = {thisExecutable(), std::string(WorkerArgument)};
@@ -457,12 +458,9 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
   addNumber(App, "-j,--jobs", Arguments->Jobs, 0, 1024,
             "worker processes (default: one per core; 0: none, this process "
             "compiles the kernels)");
-  addChoice(App, "-O,--optimize", {"0", "1", "2"},
+  addNumber(App, "-O,--optimize", Arguments->Optimization, 0, 2,
             "how far LLVM optimises code for the host (default: 2): 0 compiles "
-            "fastest",
-            [&Options](const std::string &Word) {
-              Options.HostOptimization = Word[0] - '0';
-            });
+            "fastest");
   addCache(App, Arguments->Cache);
   App.add_flag("--strip", Options.Strip, "leave PTX text out of the artifact");
   App.add_flag("--line-info", Options.LineInfo,

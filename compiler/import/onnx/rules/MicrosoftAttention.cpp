@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
-#include "compiler/import/onnx/rules/Attention.h"
+#include "compiler/import/onnx/rules/KeyCache.h"
 #include "compiler/import/onnx/rules/Quantization.h"
 
 #include <cmath>
@@ -30,11 +30,6 @@ static bool refuseInputs(NodeImport &N, size_t First, std::string_view Why) {
       return true;
     }
   return false;
-}
-
-/// [B, S, heads*D] to [B, heads, S, D].
-static Value headsFirst(NodeImport &N, Value X, int64_t Heads) {
-  return N.transpose(splitHeads(N, X, Heads), {0, 2, 1, 3});
 }
 
 /// What a padding mask adds to the scores: `Filler` where a key is padding. One
@@ -69,15 +64,6 @@ static void addMask(NodeImport &N, Attention &A, Value Bias) {
     A.Mask = A.Mask ? N.add(A.Mask, N.cast(Bias, N.element(A.Q))) : Bias;
 }
 
-/// [B, H, S, D] to [B, S, H*D] as output 0.
-static void giveOutput(NodeImport &N, Value Y) {
-  if (!Y)
-    return N.result(0, Y);
-  Y = N.transpose(Y, {0, 2, 1, 3});
-  N.result(0, N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1],
-                            N.dims(Y)[2] * N.dims(Y)[3]}));
-}
-
 //===----------------------------------------------------------------------===//
 // MultiHeadAttention
 //===----------------------------------------------------------------------===//
@@ -89,65 +75,82 @@ static Value packedPart(NodeImport &N, Value X, int64_t I) {
                    {Sizes[0], Sizes[1], Sizes[2] * Sizes[4]});
 }
 
-static void importMultiHeadAttention(NodeImport &N) {
-  int64_t Heads = N.requiredInt("num_heads");
-  double Filler = N.floatAttribute("mask_filter_value", -10000);
-  Attention A{N};
-  A.Causal = N.flagAttribute("unidirectional");
-  N.expectInputs(1, 10);
-  Value Q = N.input(0), K = N.optionalInput(1), V = N.optionalInput(2),
-        Bias = N.optionalInput(3), Padding = N.optionalInput(4),
-        Scores = N.optionalInput(5);
-  A.PastKey = N.optionalInput(6);
-  A.PastValue = N.optionalInput(7);
-  if (N.bad() || refuseInputs(N, 8, "is for buffers that calls share"))
-    return;
-  if (Heads < 1 || !A.PastKey != !A.PastValue) {
-    N.fail(
-        Code::ImportAttributeValue,
-        "num_heads should be positive, and past keys and values go together");
-    return;
+/// Queries, keys and values as they stand in the inputs; rank 4 for keys that
+/// have been projected before.
+struct Projected {
+  Value Q, K, V;
+};
+
+/// Takes packed operands apart and adds the bias; false after a report.
+static bool unpack(NodeImport &N, Projected &P, Value Bias) {
+  if (N.rank(P.Q) == 5 && !P.K && !P.V) {
+    P.K = packedPart(N, P.Q, 1);
+    P.V = packedPart(N, P.Q, 2);
+    P.Q = packedPart(N, P.Q, 0);
+  } else if (P.K && N.rank(P.K) == 5 && !P.V) {
+    P.V = packedPart(N, P.K, 1);
+    P.K = packedPart(N, P.K, 0);
   }
-  if (N.rank(Q) == 5 && !K && !V) {
-    K = packedPart(N, Q, 1);
-    V = packedPart(N, Q, 2);
-    Q = packedPart(N, Q, 0);
-  } else if (K && N.rank(K) == 5 && !V) {
-    V = packedPart(N, K, 1);
-    K = packedPart(N, K, 0);
-  }
-  if (!K || !V || N.rank(Q) != 3) {
+  if (!P.K || !P.V || N.rank(P.Q) != 3) {
     N.fail(Code::ImportRank, "queries, keys and values should have rank 3, or "
                              "be packed in rank 5");
-    return;
+    return false;
   }
-  // Keys of rank 4 have been projected before.
-  bool Projected = N.rank(K) == 4;
-  if (N.rank(V) != N.rank(K) || (!Projected && N.rank(K) != 3) ||
+  bool Before = N.rank(P.K) == 4;
+  if (N.rank(P.V) != N.rank(P.K) || (!Before && N.rank(P.K) != 3) ||
       (Bias && N.rank(Bias) != 1)) {
     N.fail(Code::ImportRank, "keys and values should both have rank 3 or 4, "
                              "and a bias 1");
-    return;
+    return false;
   }
-  if (Bias) {
-    Expr Width = N.dims(Q)[2], ValueWidth = N.dims(Bias)[0] - Width * 2;
-    auto PartOf = [&](const Expr &At, const Expr &Count) {
-      return N.sliceAxis(Bias, 0, At, Count);
-    };
-    Q = N.add(Q, PartOf(0, Width));
-    if (!Projected) {
-      K = N.add(K, PartOf(Width, Width));
-      V = N.add(V, PartOf(Width * 2, ValueWidth));
-    }
+  if (!Bias)
+    return true;
+  Expr Width = N.dims(P.Q)[2], ValueWidth = N.dims(Bias)[0] - Width * 2;
+  auto PartOf = [&](const Expr &At, const Expr &Count) {
+    return N.sliceAxis(Bias, 0, At, Count);
+  };
+  P.Q = N.add(P.Q, PartOf(0, Width));
+  if (!Before) {
+    P.K = N.add(P.K, PartOf(Width, Width));
+    P.V = N.add(P.V, PartOf(Width * 2, ValueWidth));
   }
-  A.Q = headsFirst(N, Q, Heads);
-  A.K = Projected ? K : headsFirst(N, K, Heads);
-  A.V = Projected ? V : headsFirst(N, V, Heads);
+  return !N.bad();
+}
+
+namespace {
+/// Past keys and values in the caller's buffers.
+struct Buffers {
+  Value Length = {}; ///< so many rows count; null where there are none
+  Value Beams = {};  ///< which beam each row comes from; null: its own
+};
+} // namespace
+
+static void attendHeads(NodeImport &N, Attention &A, const Projected &P,
+                        int64_t Heads, Value Scores, Value Padding,
+                        const Buffers &Held, double Filler) {
+  bool Before = N.rank(P.K) == 4;
+  A.Q = headsFirst(N, P.Q, Heads);
+  A.K = Before ? P.K : headsFirst(N, P.K, Heads);
+  A.V = Before ? P.V : headsFirst(N, P.V, Heads);
   if (N.bad() || !A.Q || !A.K || !A.V || !A.readScale())
+    return;
+  if (Held.Length && A.PastKey && !writeToBuffers(N, A, Held.Length))
+    return;
+  Value PresentKey = A.K, PresentValue = A.V;
+  if (Held.Beams) {
+    A.K = followBeams(N, A.K, Held.Beams, Held.Length);
+    A.V = followBeams(N, A.V, Held.Beams, Held.Length);
+  }
+  if (!A.K || !A.V)
     return;
   Expr Keys = N.dims(A.K)[2];
   if (A.PastKey && N.rank(A.PastKey) == 4)
     Keys = Keys + N.dims(A.PastKey)[2];
+  if (A.Valid) {
+    Scores = withColumns(N, Scores, Keys);
+    if (Padding && N.rank(Padding) > 1)
+      Padding = withColumns(N, Padding, Keys);
+  }
   addMask(N, A, Scores);
   if (Padding)
     addMask(
@@ -158,10 +161,83 @@ static void importMultiHeadAttention(NodeImport &N) {
   giveOutput(N, A.compute());
   if (N.bad())
     return;
-  N.result(1, A.K);
-  N.result(2, A.V);
+  bool Kept = Held.Length && PresentKey;
+  N.result(1, Kept ? PresentKey : A.K);
+  N.result(2, Kept ? PresentValue : A.V);
   if (A.Shown)
     N.result(3, A.Shown);
+}
+
+static bool headsAreGood(NodeImport &N, int64_t Heads, const Attention &A) {
+  if (Heads >= 1 && !A.PastKey == !A.PastValue)
+    return true;
+  N.fail(Code::ImportAttributeValue,
+         "num_heads should be positive, and past keys and values go together");
+  return false;
+}
+
+static void importMultiHeadAttention(NodeImport &N) {
+  int64_t Heads = N.requiredInt("num_heads");
+  double Filler = N.floatAttribute("mask_filter_value", -10000);
+  Attention A{N};
+  A.Causal = N.flagAttribute("unidirectional");
+  N.expectInputs(1, 10);
+  Projected P{N.input(0), N.optionalInput(1), N.optionalInput(2)};
+  Value Bias = N.optionalInput(3), Padding = N.optionalInput(4),
+        Scores = N.optionalInput(5), Length = N.optionalInput(8);
+  A.PastKey = N.optionalInput(6);
+  A.PastValue = N.optionalInput(7);
+  if (N.bad() || refuseInputs(N, 9, "is for a search by beams") ||
+      !headsAreGood(N, Heads, A) || !unpack(N, P, Bias))
+    return;
+  attendHeads(N, A, P, Heads, Scores, Padding, {Length}, Filler);
+}
+
+/// One query. Without past keys it attends to keys that have been projected
+/// before.
+static void importDecoderAttention(NodeImport &N) {
+  int64_t Heads = N.requiredInt("num_heads");
+  double Filler = N.floatAttribute("mask_filter_value", -10000);
+  bool Shares = N.flagAttribute("past_present_share_buffer");
+  bool Shows = N.flagAttribute("output_qk");
+  Attention A{N};
+  N.expectInputs(1, 11);
+  Projected P{N.input(0), N.optionalInput(1), N.optionalInput(2)};
+  Value Padding = N.optionalInput(3), Scores = N.optionalInput(4),
+        Length = N.optionalInput(7), Bias = N.optionalInput(10);
+  A.PastKey = N.optionalInput(5);
+  A.PastValue = N.optionalInput(6);
+  if (N.bad())
+    return;
+  N.optionalInput(8); // the width of the search: input 9 has it as a size
+  Value Beams = N.optionalInput(9);
+  if (Shows) {
+    N.unsupported("scores as an output are not supported");
+    return;
+  }
+  if (Beams && (!Shares || !A.PastKey || !Length)) {
+    N.fail(Code::ImportArity, "'cache_indirection' goes with past keys in "
+                              "buffers and their length");
+    return;
+  }
+  if (!headsAreGood(N, Heads, A))
+    return;
+  if (Shares && A.PastKey && !Length) {
+    N.fail(Code::ImportArity, "past_present_share_buffer asks for the input "
+                              "'past_sequence_length'");
+    return;
+  }
+  if (!P.K && !P.V && N.rank(P.Q) == 3) {
+    Expr Width = N.dims(P.Q)[2].floorDiv(3);
+    Value Packed = P.Q;
+    P.Q = N.sliceAxis(Packed, 2, 0, Width);
+    P.K = N.sliceAxis(Packed, 2, Width, Width);
+    P.V = N.sliceAxis(Packed, 2, Width * 2, N.dims(Packed)[2] - Width * 2);
+  }
+  if (N.bad() || !unpack(N, P, Bias))
+    return;
+  attendHeads(N, A, P, Heads, Scores, Padding,
+              Shares ? Buffers{Length, Beams} : Buffers(), Filler);
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,7 +247,8 @@ static void importMultiHeadAttention(NodeImport &N) {
 /// Queries, keys and values in one tensor [B, S, widths].
 static void attendProjected(NodeImport &N, Attention &A, Value Y, int64_t Heads,
                             const std::optional<Ints> &Widths, Value Padding,
-                            Value Past, Value Scores, double Filler) {
+                            Value Past, Value Length, Value Scores,
+                            double Filler) {
   if (!Y)
     return N.result(0, Y);
   Expr Third = N.dims(Y)[2].floorDiv(3), At(0);
@@ -190,7 +267,14 @@ static void attendProjected(NodeImport &N, Attention &A, Value Y, int64_t Heads,
     };
     A.PastKey = PartOf(0);
     A.PastValue = PartOf(1);
-    Keys = Keys + N.dims(Past)[3];
+    Keys = Length ? N.dims(Past)[3] : Keys + N.dims(Past)[3];
+  }
+  if (Past && Length) {
+    if (!writeToBuffers(N, A, Length))
+      return;
+    Scores = withColumns(N, Scores, Keys);
+    if (Padding && N.rank(Padding) > 1)
+      Padding = withColumns(N, Padding, Keys);
   }
   addMask(N, A, Scores);
   if (Padding)
@@ -216,11 +300,16 @@ static void importAttention(NodeImport &N) {
   N.expectInputs(2, 7);
   Value X = N.input(0), W = N.input(1), Bias = N.optionalInput(2),
         Padding = N.optionalInput(3), Past = N.optionalInput(4),
-        Scores = N.optionalInput(5);
-  if (N.bad() || refuseInputs(N, 6, "is for buffers that calls share"))
+        Scores = N.optionalInput(5), Length = N.optionalInput(6);
+  if (N.bad())
     return;
-  if (Rotates || Shares) {
-    N.unsupported("do_rotary and past_present_share_buffer are not supported");
+  if (Rotates) {
+    N.unsupported("do_rotary is not supported");
+    return;
+  }
+  if (Shares && Past && !Length) {
+    N.fail(Code::ImportArity, "past_present_share_buffer asks for the input "
+                              "'past_sequence_length'");
     return;
   }
   if (N.rank(X) != 3 || N.rank(W) != 2 || Heads < 1 ||
@@ -231,7 +320,7 @@ static void importAttention(NodeImport &N) {
   }
   Value Y = N.matmul(X, W);
   attendProjected(N, A, Bias ? N.add(Y, Bias) : Y, Heads, Widths, Padding, Past,
-                  Scores, Filler);
+                  Shares ? Length : Value(), Scores, Filler);
 }
 
 /// The same where input and weights are 8-bit codes.
@@ -266,214 +355,7 @@ static void importQuantisedAttention(NodeImport &N) {
                        alongAxis(N, N.cast(ScaleW, N.f32()), -1, 3));
   Value Y = N.mul(N.cast(Sum, N.f32()), Factor);
   attendProjected(N, A, Bias ? N.add(Y, Bias) : Y, Heads, std::nullopt, Padding,
-                  Past, {}, Filler);
-}
-
-//===----------------------------------------------------------------------===//
-// RotaryEmbedding
-//===----------------------------------------------------------------------===//
-
-/// The angles of positions [B, S], or of one position [1] and its successors,
-/// from a table of each position's.
-static Value anglesAt(NodeImport &N, Value Table, Value Positions,
-                      const Expr &Batch, const Expr &Length) {
-  Positions = N.cast(Positions, N.i64());
-  if (!Positions || !Table)
-    return {};
-  if (N.rank(Positions) <= 1)
-    Positions = N.add(N.reshape(Positions, {Expr(1), Expr(1)}),
-                      N.iota({Expr(1), Length}, 1, N.i64()));
-  return N.gather(Table, N.broadcast(Positions, {Batch, Length}), 0);
-}
-
-static void importRotaryEmbedding(NodeImport &N) {
-  bool Interleaved = N.flagAttribute("interleaved");
-  int64_t Rotated = N.intAttribute("rotary_embedding_dim", 0);
-  int64_t Heads = N.intAttribute("num_heads", 0);
-  N.floatAttribute("scale", 1);
-  N.ignoreAttribute("is_packed_batching");
-  N.expectInputs(4, 4);
-  Value X = N.input(0), Positions = N.input(1), Cos = N.input(2),
-        Sin = N.input(3);
-  if (N.bad())
-    return;
-  bool Flat = N.rank(X) == 3;
-  if ((!Flat && N.rank(X) != 4) || N.rank(Positions) > 2 || N.rank(Cos) != 2 ||
-      N.rank(Sin) != 2) {
-    N.fail(Code::ImportRank, "the input should have rank 3 or 4, positions at "
-                             "most 2, and the tables 2");
-    return;
-  }
-  std::optional<int64_t> Half = N.dims(Cos)[1].asConstant();
-  if (!Half || *Half < 1) {
-    N.unsupportedOn("rotates heads", N.dims(Cos)[1]);
-    return;
-  }
-  if (Rotated == 0)
-    Rotated = 2 * *Half;
-  if (Flat) {
-    std::optional<int64_t> Width = N.dims(X)[2].asConstant();
-    if (Heads == 0 && Width)
-      Heads = *Width / (2 * *Half);
-    X = splitHeads(N, X, Heads);
-  }
-  std::optional<int64_t> Size = X ? N.dims(X)[3].asConstant() : std::nullopt;
-  if (!Size || Rotated != 2 * *Half || Rotated > *Size) {
-    N.fail(Code::ImportShape, "the tables have " + std::to_string(*Half) +
-                                  " angles, which do not fit the heads");
-    return;
-  }
-  Expr Batch = N.dims(X)[0], Length = N.dims(X)[Flat ? 1 : 2];
-  Value Y = rotateHeads(N, X, anglesAt(N, Cos, Positions, Batch, Length),
-                        anglesAt(N, Sin, Positions, Batch, Length),
-                        Flat ? 2 : 1, Rotated, Interleaved);
-  if (Flat && Y)
-    Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2] * N.dims(Y)[3]});
-  N.result(0, Y);
-}
-
-//===----------------------------------------------------------------------===//
-// GroupQueryAttention
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Rows [B, G, S, D] written into a cache from a row on that each batch has.
-struct Cache {
-  NodeImport &N;
-  Value First; ///< [B], i64
-  Expr Rows;   ///< of the present one
-
-  Value write(Value Past, Value New) const;
-};
-} // namespace
-
-Value Cache::write(Value Past, Value New) const {
-  if (!Past || !New)
-    return {};
-  Dims Sizes(N.dims(New));
-  Expr Have = N.dims(Past)[2], Count = Sizes[2];
-  Sizes[2] = Rows;
-  Value Row = N.iota({Rows, Expr(1)}, 0, N.i64());
-  Value Start = N.reshape(First, {Sizes[0], Expr(1), Expr(1), Expr(1)});
-  Value Zero = N.scalarInt(0, N.i64());
-  auto RowsOf = [&](Value From, Value Index, const Expr &Limit) {
-    Value Last = N.sizeScalar(Limit - 1, N.i64());
-    Index = N.min(N.max(Index, Zero), Last);
-    return N.gatherElements(From, N.broadcast(Index, Sizes), 2);
-  };
-  // A cache as long as the new one stays as it is where nothing is written.
-  Value Old = Have == Rows ? Past : RowsOf(Past, Row, Have);
-  Value At = N.sub(Row, Start);
-  Value Fresh = N.binary<AndOp>(
-      N.compare(Predicate::ge, At, Zero),
-      N.compare(Predicate::lt, At, N.sizeScalar(Count, N.i64())));
-  return N.select(Fresh, RowsOf(New, At, Count), Old);
-}
-
-static bool plainForm(NodeImport &N) {
-  auto IsNone = [&](const char *Name) {
-    return N.stringAttribute(Name, "NONE") == "NONE";
-  };
-  bool Plain = IsNone("k_quant_type") && IsNone("v_quant_type");
-  Plain &= N.intAttribute("kv_cache_bit_width", 0) == 0;
-  Plain &= N.intAttribute("smooth_softmax", 0) <= 0;
-  Plain &= N.intAttribute("qk_output", 0) == 0;
-  Plain &= !N.flagAttribute("sliding_window_cache");
-  N.ignoreAttribute("qk_norm_epsilon");
-  if (!Plain)
-    N.unsupported("quantised or windowed caches, a smoothed softmax and scores "
-                  "as an output are not supported");
-  return Plain && !refuseInputs(N, 11,
-                                "(a sink, a cache's scale or a norm) is "
-                                "not supported");
-}
-
-static void importGroupQueryAttention(NodeImport &N) {
-  int64_t Heads = N.requiredInt("num_heads");
-  int64_t Groups = N.requiredInt("kv_num_heads");
-  int64_t Window = N.intAttribute("local_window_size", -1);
-  bool Rotates = N.flagAttribute("do_rotary");
-  bool Interleaved = N.flagAttribute("rotary_interleaved");
-  Attention A{N};
-  A.Causal = N.flagAttribute("causal", true);
-  A.Softcap = N.floatAttribute("softcap", 0);
-  N.expectInputs(7, 16);
-  if (!plainForm(N))
-    return;
-  Value Q = N.input(0), K = N.optionalInput(1), V = N.optionalInput(2),
-        PastKey = N.optionalInput(3), PastValue = N.optionalInput(4),
-        Lengths = N.input(5), Cos = N.optionalInput(7),
-        Sin = N.optionalInput(8), Positions = N.optionalInput(9),
-        Bias = N.optionalInput(10);
-  if (N.bad())
-    return;
-  if (Heads < 1 || Groups < 1 || Heads % Groups != 0 || !K != !V ||
-      !PastKey != !PastValue || (Rotates && (!Cos || !Sin)) || N.rank(Q) != 3) {
-    N.fail(
-        Code::ImportAttributeValue,
-        "num_heads should be a multiple of kv_num_heads, queries have rank 3, "
-        "and keys and values, past ones and angles go together");
-    return;
-  }
-  if (!K) {
-    // Packed: the heads of Q, then those of K, then those of V.
-    Expr Size = N.dims(Q)[2].floorDiv(Heads + 2 * Groups);
-    Value Packed = Q;
-    Q = N.sliceAxis(Packed, 2, 0, Size * Heads);
-    K = N.sliceAxis(Packed, 2, Size * Heads, Size * Groups);
-    V = N.sliceAxis(Packed, 2, Size * (Heads + Groups), Size * Groups);
-  }
-  A.Q = headsFirst(N, Q, Heads);
-  A.K = headsFirst(N, K, Groups);
-  A.V = headsFirst(N, V, Groups);
-  if (N.bad() || !A.Q || !A.K || !A.V || !A.readScale())
-    return;
-  Expr Batch = N.dims(A.Q)[0], Length = N.dims(A.Q)[2];
-  // seqlens_k is the number of keys less one; a prompt may have padding behind.
-  Value Total = N.addScalar(N.reshape(N.cast(Lengths, N.i64()), {Batch}), 1);
-  Value First = N.max(N.sub(Total, N.sizeScalar(Length, N.i64())),
-                      N.scalarInt(0, N.i64()));
-  if (Rotates) {
-    Value At = Positions ? Positions
-                         : N.add(N.unsqueeze(First, {1}),
-                                 N.iota({Batch, Length}, 1, N.i64()));
-    Value C = anglesAt(N, Cos, At, Batch, Length);
-    Value S = anglesAt(N, Sin, At, Batch, Length);
-    if (N.rank(Cos) != 2 || N.rank(Sin) != 2) {
-      N.fail(Code::ImportRank, "the tables of angles should have rank 2");
-      return;
-    }
-    std::optional<int64_t> Half = N.dims(Cos)[1].asConstant();
-    if (!Half) {
-      N.unsupportedOn("rotates heads", N.dims(Cos)[1]);
-      return;
-    }
-    A.Q = rotateHeads(N, A.Q, C, S, 1, 2 * *Half, Interleaved);
-    A.K = rotateHeads(N, A.K, C, S, 1, 2 * *Half, Interleaved);
-  }
-  bool HasPast =
-      PastKey && N.rank(PastKey) == 4 && N.dims(PastKey)[2] != Expr(0);
-  if (HasPast && A.K && A.V) {
-    Expr Past = N.dims(PastKey)[2];
-    // The caller's buffer where the result is declared as long as the past.
-    std::optional<Dims> Declared = N.declaredSizes(1);
-    bool Shared = Declared && Declared->size() == 4 && (*Declared)[2] == Past;
-    Cache Writer{N, First, Shared ? Past : Past + Length};
-    A.K = Writer.write(PastKey, A.K);
-    A.V = Writer.write(PastValue, A.V);
-    A.Valid = N.add(First, N.sizeScalar(Length, N.i64()));
-  } else if (!A.Causal) {
-    A.Valid = Total;
-  }
-  A.Left = Window > 0 ? Window - 1 : -1;
-  A.Mask = Bias;
-  if (N.bad() || !A.Q || !A.K || !A.V)
-    return;
-  giveOutput(N, A.compute());
-  if (N.bad())
-    return;
-  N.result(1, A.K);
-  N.result(2, A.V);
+                  Past, {}, {}, Filler);
 }
 
 /// T5's bias: distances of keys in buckets, small ones exactly and large ones
@@ -520,20 +402,21 @@ static void importRelativeBias(NodeImport &N) {
 }
 
 ArrayRef<Rule> microsoftAttentionRules() {
-  static constexpr std::string_view HeadSize =
-      "the size of a head must be known when compiling; no shared buffers";
   static const Rule Rows[] = {
-      {Microsoft, "Attention", 1, 1, importAttention, HeadSize},
-      {Microsoft, "QAttention", 1, 1, importQuantisedAttention, HeadSize},
+      {Microsoft, "Attention", 1, 1, importAttention,
+       "the size of a head must be known when compiling; no do_rotary"},
+      {Microsoft, "QAttention", 1, 1, importQuantisedAttention,
+       "the size of a head must be known when compiling; no shared buffers"},
       {Microsoft, "MultiHeadAttention", 1, 1, importMultiHeadAttention,
-       HeadSize},
+       "the size of a head must be known when compiling; no search by beams"},
+      {Microsoft, "DecoderMaskedMultiHeadAttention", 1, 1,
+       importDecoderAttention,
+       "the size of a head must be known when compiling; no output of scores"},
       {Microsoft, "GroupQueryAttention", 1, 1, importGroupQueryAttention,
-       "the size of a head must be known when compiling; no quantised or "
-       "windowed cache, sink, smoothed softmax, norm or output of scores; a "
-       "cache is the caller's buffer where past and present are declared "
-       "equal"},
+       "the size of a head must be known when compiling; a cache is the "
+       "caller's buffer where past and present are declared equal"},
       {Microsoft, "RelativePositionBias", 1, 1, importRelativeBias},
-      {Microsoft, "RotaryEmbedding", 1, 1, importRotaryEmbedding,
+      {Microsoft, "RotaryEmbedding", 1, 1, importRotatedHeads,
        "the number of angles must be known when compiling"},
   };
   return Rows;
