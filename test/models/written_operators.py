@@ -139,7 +139,9 @@ def products_and_parts():
         ("scatter_reduce.two", {"self": "x", "dim": 0, "index": "places", "src": "y", "reduce": "mean", "include_self": False},
          (means / np.maximum(seen, 1)).astype(np.float32)),
         ("linalg_matrix_rank.atol_rtol_float", {"self": "low"}, np.array(1)),
-        ("linalg_matrix_rank.default", {"self": "x", "tol": 1e-3}, np.array(4))])
+        ("linalg_matrix_rank.default", {"self": "x", "tol": 1e-3}, np.array(4)),
+        ("view.dtype", {"self": "x", "dtype": Type("i4")}, x.view(np.int32)),
+        ("native_dropout.default", {"input": "x", "p": 0.5, "train": False}, (x, np.ones(x.shape, bool)))])
 
 
 @case
