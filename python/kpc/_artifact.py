@@ -184,7 +184,8 @@ class Artifact:
         lines = [f"kpc.Artifact({self.name!r})", *(f"  input   {spec}" for spec in self.inputs),
                  *(f"  output  {spec}" for spec in self.outputs), *(f"  dim     {dim}" for dim in self.dims.values()),
                  *(f"  size    {size}, which data decides, to {most}" for size, most in self.data_sizes.items()),
-                 *(f"  target  {target.name} ({target.kernels} kernels)" for target in self.targets)]
+                 *(f"  target  {target.name} ({target.kernels} {'kernel' if target.kernels == 1 else 'kernels'})"
+                   for target in self.targets)]
         return "\n".join(lines)
 
 
