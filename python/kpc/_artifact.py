@@ -14,7 +14,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _runtime
-from ._errors import Diagnostic
+from ._errors import Diagnostic, RunError
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -196,6 +196,9 @@ def temporary_folder(owner: object) -> pathlib.Path:
     return pathlib.Path(folder)
 
 
+NOT_AN_ARTIFACT = 101  # KPC-R0101
+
+
 def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, verify_weights: bool = False,
          host_code: bool = True, custom_code: bool = False) -> Artifact:
     """Loads an artifact from a file, which is mapped, or from bytes.
@@ -208,8 +211,13 @@ def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, ver
     """
     flags = (_runtime.LOAD_VERIFY_WEIGHTS if verify_weights else 0) | (0 if host_code else _runtime.LOAD_NO_HOST_CODE)
     flags |= _runtime.LOAD_CUSTOM_HOST_CODE if custom_code else 0
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        data = bytes(source)
-        return Artifact(_runtime.Model.from_memory(data, flags), None, data)
-    path = pathlib.Path(source)
-    return Artifact(_runtime.Model.load(os.fspath(path), flags), path)
+    try:
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            data = bytes(source)
+            return Artifact(_runtime.Model.from_memory(data, flags), None, data)
+        path = pathlib.Path(source)
+        return Artifact(_runtime.Model.load(os.fspath(path), flags), path)
+    except RunError as error:
+        if error.status != NOT_AN_ARTIFACT or error.hint:
+            raise
+        raise RunError(error.message, error.status, error.code, hint="kpc.compile makes one from a model") from None

@@ -172,6 +172,8 @@ class Compile(unittest.TestCase):
             kpc.compile(7)
         with self.assertRaises(kpc.CompileError):
             kpc.compile(digits.artifact().path, arch="host")
+        with self.assertRaisesRegex(kpc.RunError, "kpc.compile makes one"):
+            kpc.load(digits.MODEL)
 
     def test_dims(self):
         fixed = kpc.compile(digits.MODEL, arch="host", dims={"batch": 3}, jobs=1)

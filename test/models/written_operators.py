@@ -125,6 +125,9 @@ def products_and_parts():
     return program({"x": x, "y": y, "sq": sq, "whole": whole, "places": places, "low": low}, [
         ("inner.default", {"self": "x", "other": "y"}, np.inner(x, y)),
         ("linalg_multi_dot.default", {"tensors": ["x", "sq", "sq"]}, x @ sq @ sq),
+        ("chain_matmul.default", {"matrices": ["y", "sq"]}, y @ sq),
+        ("cov.default", {"self": "x", "correction": 0}, np.cov(x, bias=True).astype(np.float32)),
+        ("corrcoef.default", {"self": "x"}, np.corrcoef(x).astype(np.float32)),
         ("diag.default", {"self": "x", "diagonal": -1}, np.diag(x, -1)),
         ("diag.default", {"self": "x", "diagonal": 2}, np.diag(x, 2)),
         ("trapezoid.dx", {"y": "x", "dx": 0.5, "dim": 0}, ((x[1:] + x[:-1]) / 4).sum(0)),

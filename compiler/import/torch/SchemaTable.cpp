@@ -224,6 +224,9 @@ fill_diagonal.default | T:self S:fill_value b:wrap=
 inner.default | T:self T:other
 isclose.default | T:self T:other f:rtol= f:atol= b:equal_nan=
 linalg_multi_dot.default | T[]:tensors
+chain_matmul.default | T[]:matrices
+corrcoef.default | T:self
+cov.default | T:self *i:correction= *T?:fweights= *T?:aweights=
 trapezoid.x trapz.x | T:y T:x *i:dim=
 trapezoid.dx | T:y *S:dx= *i:dim=
 trapz.dx | T:y *f:dx= *i:dim=
