@@ -21,8 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- support: .*? -->\n).*?(<!-- end of support -->)", re.S)
 
 
-def ask(kpc, command):
-    return json.loads(subprocess.run([kpc, command, "--json"], check=True, capture_output=True, text=True).stdout)
+def ask(kpc, *command):
+    return json.loads(subprocess.run([kpc, *command, "--json"], check=True, capture_output=True, text=True).stdout)
 
 
 def spelled(names):
@@ -32,6 +32,7 @@ def spelled(names):
 class Facts:
     def __init__(self, kpc):
         operators, targets = ask(kpc, "ops"), ask(kpc, "targets")["targets"]
+        self.aten = len(ask(kpc, "ops", "--domain", "aten"))
         self.operators = len({(row["domain"], row["name"]) for row in operators})
         self.opset = max(row["until"] for row in operators if not row["domain"])
         chips = [row["name"] for row in targets if row["kind"] == "gpu" and row["name"].startswith("sm_")]
@@ -43,6 +44,7 @@ class Facts:
 
     def block(self):
         return (f"- **Models**: ONNX, opset 1 to {self.opset}; {self.operators} operators, some with limits. `kpc ops` prints the table the compiler uses;\n"
+                f"  `.pt2` and TorchScript; {self.aten} operators of PyTorch (`kpc ops --domain aten`).\n"
                 "  [docs/missing.md](docs/missing.md) says what is not there. Dims may be dynamic and keep their names.\n"
                 f"- **Targets** (`kpc targets`): {self.chips};\n"
                 "  `portable` (PTX for every chip from compute capability 8.0 on);\n"

@@ -134,6 +134,8 @@ StringRef composite(StringRef Operator) {
   for (StringRef Prefix : {"torch.ops.", "aten."})
     Operator.consume_front(Prefix);
   Operator = Operator.take_until([](char C) { return C == '.'; });
+  // PyTorch's forms in place.
+  Operator = Operator.rtrim('_');
   static const std::pair<StringRef, StringRef> Names[] = {
       {"gelu", "GELU"},
       {"fastgelu", "GELU"},
@@ -149,6 +151,8 @@ StringRef composite(StringRef Operator) {
       {"prelu", "PReLU"},
       {"clip", "clip"},
       {"clamp", "clip"},
+      {"hardtanh", "clip"},
+      {"relu6", "clip"},
       {"rotaryembedding", "RoPE"}};
   std::string Lower = Operator.lower();
   for (auto [Name, Text] : Names)

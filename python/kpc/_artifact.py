@@ -14,7 +14,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _runtime
-from ._errors import Diagnostic
+from ._errors import Diagnostic, RunError
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -184,7 +184,8 @@ class Artifact:
         lines = [f"kpc.Artifact({self.name!r})", *(f"  input   {spec}" for spec in self.inputs),
                  *(f"  output  {spec}" for spec in self.outputs), *(f"  dim     {dim}" for dim in self.dims.values()),
                  *(f"  size    {size}, which data decides, to {most}" for size, most in self.data_sizes.items()),
-                 *(f"  target  {target.name} ({target.kernels} kernels)" for target in self.targets)]
+                 *(f"  target  {target.name} ({target.kernels} {'kernel' if target.kernels == 1 else 'kernels'})"
+                   for target in self.targets)]
         return "\n".join(lines)
 
 
@@ -193,6 +194,9 @@ def temporary_folder(owner: object) -> pathlib.Path:
     folder = tempfile.mkdtemp(prefix="kpc-")
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     return pathlib.Path(folder)
+
+
+NOT_AN_ARTIFACT = 101  # KPC-R0101
 
 
 def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, verify_weights: bool = False,
@@ -207,8 +211,13 @@ def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, ver
     """
     flags = (_runtime.LOAD_VERIFY_WEIGHTS if verify_weights else 0) | (0 if host_code else _runtime.LOAD_NO_HOST_CODE)
     flags |= _runtime.LOAD_CUSTOM_HOST_CODE if custom_code else 0
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        data = bytes(source)
-        return Artifact(_runtime.Model.from_memory(data, flags), None, data)
-    path = pathlib.Path(source)
-    return Artifact(_runtime.Model.load(os.fspath(path), flags), path)
+    try:
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            data = bytes(source)
+            return Artifact(_runtime.Model.from_memory(data, flags), None, data)
+        path = pathlib.Path(source)
+        return Artifact(_runtime.Model.load(os.fspath(path), flags), path)
+    except RunError as error:
+        if error.status != NOT_AN_ARTIFACT or error.hint:
+            raise
+        raise RunError(error.message, error.status, error.code, hint="kpc.compile makes one from a model") from None

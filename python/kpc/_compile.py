@@ -88,6 +88,8 @@ def _is_torch(model: Any) -> bool:
 @contextlib.contextmanager
 def model_file(model: Any, example_inputs: Any = None, dynamic_shapes: Any = None, via: str = "pt2") -> Iterator[str]:
     """The path of a file with the model, which may be temporary."""
+    if (example_inputs is not None or dynamic_shapes is not None) and not _is_torch(model):
+        raise UsageError(f"example_inputs and dynamic_shapes are for a torch.nn.Module, and the model is a {type(model).__name__}")
     if isinstance(model, (str, os.PathLike)):
         yield os.fspath(model)
         return
@@ -104,6 +106,9 @@ def model_file(model: Any, example_inputs: Any = None, dynamic_shapes: Any = Non
             name = getattr(getattr(model, "graph", None), "name", "") or "model"
             path = pathlib.Path(folder, "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:64] + ".onnx")
             path.write_bytes(model.SerializeToString())
+        elif isinstance(model, dict):
+            raise TypeError("expected a model, got a dict: if it holds weights, load them into the module "
+                            "(module.load_state_dict) and give the module with example_inputs")
         else:
             raise TypeError("expected a path, bytes, an ONNX ModelProto, a torch.nn.Module or an ExportedProgram, got "
                             f"{type(model).__name__}")

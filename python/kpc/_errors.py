@@ -116,6 +116,23 @@ def diagnostics_of_text(text: str) -> list[Diagnostic]:
     return found
 
 
+#: How options that hints name are written here.
+_KEYWORDS = {"--arch": 'arch="host"', "--dim": 'dims={"batch": (1, 64)}', "--precision": 'precision="fp16"',
+             "--input-shape": 'input_shape={"x": ("batch", 3, 224, 224)}', "--input-type": 'input_type={"x": "i64"}',
+             "--value": 'values={"n": 3}', "--method": 'method="encode"', "--state": 'state="explicit"',
+             "--operator": 'operators=["operator.json"]'}
+
+
+def in_python(text: str) -> str:
+    """What to write for the options that a text of the command names.
+
+    >>> in_python("hint: --state explicit makes such tensors inputs")
+    '\\n  in Python: state="explicit"'
+    """
+    named = [keyword for option, keyword in _KEYWORDS.items() if re.search(rf"(?<![\w-]){option}(?![\w-])", text)]
+    return "\n  in Python: " + ", ".join(named) if named else ""
+
+
 def warn_of(diagnostics: Iterable[Diagnostic], depth: int) -> None:
     """Warnings go to ``warnings``, `depth` callers up."""
     for diagnostic in diagnostics:

@@ -19,7 +19,7 @@ import sys
 import threading
 from typing import Any, Callable, NoReturn, Sequence
 
-from ._errors import CompileError, Diagnostic, InternalError, UsageError, diagnostics_of_text
+from ._errors import CompileError, Diagnostic, InternalError, UsageError, diagnostics_of_text, in_python
 
 log = logging.getLogger("kpc")
 
@@ -96,6 +96,7 @@ class Reply:
             if diagnostic.code not in {d.code for d in found}:
                 found.append(diagnostic)
         text = "\n".join(str(d) for d in found) or self.err.strip() or f"kpc ended with exit code {self.code} and said nothing"
+        text += in_python(text)
         if self.code == WRONG_USAGE:
             raise UsageError(text, found)
         if self.code == INTERNAL_FAULT or self.code < 0:

@@ -162,10 +162,18 @@ class Compile(unittest.TestCase):
                 kpc.compile(digits.MODEL, **options)
         with self.assertRaisesRegex(kpc.CompileError, "no dim 'nothing'"):
             kpc.compile(digits.MODEL, arch="host", dims={"nothing": 2})
+        with self.assertRaisesRegex(TypeError, "load_state_dict"):
+            kpc.compile({"weight": 1}, arch="host")
+        with self.assertRaisesRegex(kpc.UsageError, "for a torch.nn.Module, and the model is a str"):
+            kpc.compile(str(digits.MODEL), example_inputs=(1,), arch="host")
+        with self.assertRaisesRegex(kpc.UsageError, r"in Python: dims=\{"):
+            kpc.compile(digits.MODEL, arch="host", dims={"batch": (4, 1)})
         with self.assertRaisesRegex(TypeError, "got int"):
             kpc.compile(7)
         with self.assertRaises(kpc.CompileError):
             kpc.compile(digits.artifact().path, arch="host")
+        with self.assertRaisesRegex(kpc.RunError, "kpc.compile makes one"):
+            kpc.load(digits.MODEL)
 
     def test_dims(self):
         fixed = kpc.compile(digits.MODEL, arch="host", dims={"batch": 3}, jobs=1)

@@ -477,4 +477,69 @@ def rows():
     return Case(module("__torch__.Rows", {}), code, ["--input-shape", "x=3"], runs)
 
 
-CASES = {f.__name__: f for f in (control, writes, state, choices, until, breaks, steps, decode, rows)}
+def state_of_later_calls():
+    """State that the first call sets before it reads it, and each later call reads, as numbers among the state say. Strings
+    choose, too."""
+    code = {"__torch__.py": """class M(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  _state : Tensor
+  _context : Tensor
+  _last_sr : int
+  _last_batch_size : int
+  def forward(self: __torch__.M,
+    x: Tensor,
+    sr: int) -> Tensor:
+    n = torch.size(x, 0)
+    if torch.__not__(bool(torch.eq(self._last_batch_size, 0))):
+      pass
+    else:
+      _0 = (self).reset_states(n, )
+    if torch.__isnot__(self._last_sr, 0):
+      if torch.ne(self._last_sr, sr):
+        _1 = (self).reset_states(n, )
+      else:
+        pass
+    else:
+      pass
+    if torch.ne(self._last_batch_size, n):
+      _2 = (self).reset_states(n, )
+    else:
+      pass
+    if torch.__not__(bool(torch.len(self._context))):
+      self._context = torch.zeros([n, 1], dtype=6, layout=None, device=None, pin_memory=None)
+    else:
+      pass
+    words = torch.split(torch.replace("a;b", ";", ",", -1), ",", -1)
+    if torch.startswith(words[1], "b", 0, -1):
+      x0 = torch.cat([self._context, x], 1)
+    else:
+      x0 = x
+    s = torch.add(torch.mul(self._state, 0.5), torch.sum(x0, [1]))
+    self._state = s
+    self._context = torch.slice(x0, 1, -1)
+    self._last_sr = sr
+    self._last_batch_size = n
+    return s
+  def reset_states(self: __torch__.M,
+    n: int=1) -> NoneType:
+    self._state = torch.zeros([n], dtype=6, layout=None, device=None, pin_memory=None)
+    self._context = torch.zeros([0], dtype=6, layout=None, device=None, pin_memory=None)
+    self._last_sr = 0
+    self._last_batch_size = 0
+    return None
+"""}
+    empty = np.zeros(0, np.float32)
+    held = {"_state": tensor(empty), "_context": tensor(empty), "_last_sr": 0, "_last_batch_size": 0}
+
+    def run(seed):
+        x, state, context = drawn(seed, 2, 3), drawn(seed + 1, 2), drawn(seed + 2, 2, 1)
+        now = state / 2 + context[:, 0] + x.sum(1)
+        return {"x": x, "_context": context, "_state": state}, {"output": now, "_context_out": x[:, -1:], "_state_out": now}
+
+    return Case(module("__torch__.M", held), code,
+                ["--input-shape", "x=2,3", "--value", "sr=8000", "--state", "explicit"], [run(1), run(5)])
+
+
+CASES = {f.__name__: f for f in (control, writes, state, choices, until, breaks, steps, decode, rows, state_of_later_calls)}

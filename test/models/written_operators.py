@@ -125,6 +125,9 @@ def products_and_parts():
     return program({"x": x, "y": y, "sq": sq, "whole": whole, "places": places, "low": low}, [
         ("inner.default", {"self": "x", "other": "y"}, np.inner(x, y)),
         ("linalg_multi_dot.default", {"tensors": ["x", "sq", "sq"]}, x @ sq @ sq),
+        ("chain_matmul.default", {"matrices": ["y", "sq"]}, y @ sq),
+        ("cov.default", {"self": "x", "correction": 0}, np.cov(x, bias=True).astype(np.float32)),
+        ("corrcoef.default", {"self": "x"}, np.corrcoef(x).astype(np.float32)),
         ("diag.default", {"self": "x", "diagonal": -1}, np.diag(x, -1)),
         ("diag.default", {"self": "x", "diagonal": 2}, np.diag(x, 2)),
         ("trapezoid.dx", {"y": "x", "dx": 0.5, "dim": 0}, ((x[1:] + x[:-1]) / 4).sum(0)),
@@ -139,7 +142,9 @@ def products_and_parts():
         ("scatter_reduce.two", {"self": "x", "dim": 0, "index": "places", "src": "y", "reduce": "mean", "include_self": False},
          (means / np.maximum(seen, 1)).astype(np.float32)),
         ("linalg_matrix_rank.atol_rtol_float", {"self": "low"}, np.array(1)),
-        ("linalg_matrix_rank.default", {"self": "x", "tol": 1e-3}, np.array(4))])
+        ("linalg_matrix_rank.default", {"self": "x", "tol": 1e-3}, np.array(4)),
+        ("view.dtype", {"self": "x", "dtype": Type("i4")}, x.view(np.int32)),
+        ("native_dropout.default", {"input": "x", "p": 0.5, "train": False}, (x, np.ones(x.shape, bool)))])
 
 
 @case

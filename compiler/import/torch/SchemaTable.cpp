@@ -112,6 +112,7 @@ _to_copy.default | T:self *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
 clone.default | T:self *o?:memory_format=
 contiguous.default | T:self *o:memory_format=
 copy.default | T:self T:src b:non_blocking=
+native_dropout.default | T:input f:p b?:train =2
 dropout.default feature_dropout.default alpha_dropout.default | T:input f:p
     b:train
 to.dtype | T:self d:dtype b:non_blocking= b:copy= o?:memory_format=
@@ -223,6 +224,9 @@ fill_diagonal.default | T:self S:fill_value b:wrap=
 inner.default | T:self T:other
 isclose.default | T:self T:other f:rtol= f:atol= b:equal_nan=
 linalg_multi_dot.default | T[]:tensors
+chain_matmul.default | T[]:matrices
+corrcoef.default | T:self
+cov.default | T:self *i:correction= *T?:fweights= *T?:aweights=
 trapezoid.x trapz.x | T:y T:x *i:dim=
 trapezoid.dx | T:y *S:dx= *i:dim=
 trapz.dx | T:y *f:dx= *i:dim=
@@ -413,6 +417,7 @@ grid_sampler.default grid_sampler_2d.default | T:input T:grid
     i:interpolation_mode i:padding_mode b:align_corners
 _reshape_alias.default | T:self i[]:size i[]:stride
 _unsafe_view.default view.default view_copy.default | T:self i[]:size
+view.dtype | T:self d:dtype
 chunk.default unsafe_chunk.default | T:self i:chunks i:dim= =[]
 diagonal.default | T:self i:offset= i:dim1= i:dim2=
 broadcast_to.default | T:self i[]:size

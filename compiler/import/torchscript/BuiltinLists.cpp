@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/Evaluator.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
@@ -285,17 +287,42 @@ std::optional<Datum> Evaluator::callText(const std::string &Name,
     if (Name == "strip")
       return Text(Of.trim().str());
   }
-  if (A.size() != 2)
+  // Printers write defaults: from the start, to the end, as often as there is.
+  auto Is = [&](size_t I, int64_t Default) {
+    return A.size() <= I || A[I].Value.asInt() == Default;
+  };
+  if (Name == "replace" && A.size() >= 3 && Is(3, -1) &&
+      A[1].Value.Is == Kind::Text && A[2].Value.Is == Kind::Text &&
+      !A[1].Value.Text.empty()) {
+    llvm::SmallVector<StringRef> Parts;
+    Of.split(Parts, A[1].Value.Text);
+    return charge(Of.size() + Parts.size() * A[2].Value.Text.size())
+               ? Text(llvm::join(Parts, A[2].Value.Text))
+               : Datum();
+  }
+  if (A.size() < 2)
     return std::nullopt;
   const Datum &Other = A[1].Value;
+  if (Name == "split" && Is(2, -1) && Other.Is == Kind::Text &&
+      !Other.Text.empty()) {
+    llvm::SmallVector<StringRef> Parts;
+    Of.split(Parts, Other.Text);
+    std::vector<Datum> List;
+    for (StringRef Part : Parts)
+      List.push_back(Datum::ofText(Part.str()));
+    return charge(List.size() + Of.size()) ? Datum::ofList(std::move(List))
+                                           : Datum();
+  }
   if (Name == "join" && Other.isSequence()) {
     std::string Out;
     for (size_t I = 0; I < Other.Items->size() && charge(Out.size()); ++I)
       Out += (I ? Of.str() : std::string()) + (*Other.Items)[I].Text;
     return Text(Out);
   }
-  if (Other.Is != Kind::Text)
+  if (Other.Is != Kind::Text || !Is(2, 0) || !Is(3, -1))
     return std::nullopt;
+  if (Name == "strip")
+    return Text(Of.trim(Other.Text).str());
   if (Name == "add")
     return Text(Of.str() + Other.Text);
   if (Name == "startswith")

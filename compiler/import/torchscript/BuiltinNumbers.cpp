@@ -56,6 +56,14 @@ std::optional<bool> Evaluator::same(const Datum &A, const Datum &B) {
 }
 
 static std::string shown(const Datum &V) {
+  if (V.isSequence()) {
+    std::string Out;
+    for (size_t I = 0; I < V.Items->size() && I < 20; ++I)
+      Out += (I ? ", " : "") + shown((*V.Items)[I]);
+    return "[" + Out + (V.Items->size() > 20 ? ", ...]" : "]");
+  }
+  if (V.Is == Datum::Kind::Text)
+    return "'" + V.Text + "'";
   if (V.Is == Kind::Float)
     return std::to_string(V.Float);
   return V.Is == Kind::Int || V.Is == Kind::Bool ? V.Int.str() : V.kindText();

@@ -50,7 +50,12 @@ public:
                             const torch::ImportOptions &Import,
                             const std::string &Name, const Function &F,
                             const KeptMap &State, WeightStore &Weights);
-  KeptMap Changed; ///< filled by `run`
+  // Filled by `run`.
+  KeptMap Changed;
+  /// What the call assigned before it read it: another branch of a later call
+  /// may read it.
+  KeptMap SetAnew;
+  std::set<std::string> ReadFirst;
 
 private:
   bool body(torch::Importer &Into, const Function &F, const KeptMap &State,
@@ -169,13 +174,14 @@ static torch::TensorMeta metaOf(Value V) {
 void Walk::findChanged(Evaluator &E, const Datum &Top,
                        const std::map<std::string, Datum> &Before) {
   for (const auto &[Name, After] : attributesOf(Top)) {
+    if (E.isReadFirst(Name))
+      ReadFirst.insert(Name);
     auto It = Before.find(Name);
     if (It == Before.end() || E.same(It->second, After).value_or(false))
       continue;
     // What each call sets anew before it reads it, no call takes over.
-    if (E.assignedAttributes().count(Name) && !E.isReadFirst(Name))
-      continue;
-    Kept &K = Changed[Name];
+    bool Anew = E.assignedAttributes().count(Name) != 0 && !E.isReadFirst(Name);
+    Kept &K = Anew ? SetAnew[Name] : Changed[Name];
     K.After = After;
     if (auto Place = E.assignedAttributes().find(Name);
         Place != E.assignedAttributes().end())
@@ -186,6 +192,8 @@ void Walk::findChanged(Evaluator &E, const Datum &Top,
     if (!V)
       return;
     K.Meta = metaOf(V);
+    if (Anew)
+      continue;
     torch::OutputSpec Spec;
     Spec.Is = torch::OutputSpec::Kind::BufferMutation;
     Spec.Value.Is = torch::Argument::Kind::Tensor;
@@ -440,9 +448,11 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
   const Function *F = Of ? findMethod(*Of, Script.Method, Diags) : nullptr;
   if (!F)
     return {};
-  KeptMap State;
+  // `Perhaps`: assigned before it was read. Where numbers among the state lead
+  // a later call elsewhere, it may be read there.
+  KeptMap State, Perhaps;
   // Shapes of the state may need some calls until they stay as they are.
-  for (int Call = 0; Call < 4; ++Call) {
+  for (int Call = 0; Call < 6; ++Call) {
     std::vector<std::string> Notes;
     torch::ImportOptions Own = Options;
     Own.Notes = &Notes;
@@ -456,6 +466,19 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
     KeptMap Next = State;
     for (const auto &[Attribute, K] : W.Changed)
       Next.insert_or_assign(Attribute, K);
+    for (auto It = Perhaps.begin(); It != Perhaps.end();) {
+      if (!W.ReadFirst.count(It->first))
+        Next.erase(It->first);
+      else if (!refuseLists({*It}, Diags))
+        return {};
+      It = Perhaps.erase(It);
+    }
+    if (Call == 0 && !Next.empty())
+      for (const auto &[Attribute, K] : W.SetAnew) {
+        Perhaps.emplace(Attribute, K);
+        if (!K.After.isSequence() && K.After.Is != Datum::Kind::Object)
+          Next.emplace(Attribute, K);
+      }
     if (Next == State) {
       for (const auto &[Source, Weight] : Found.all())
         Weights.add(Source, Weight);

@@ -16,6 +16,8 @@
 // CHECK: plan.launch @gemm {{.*}}kind = "GEMM", name = "gemm", nodes = ["/encoder/layer.3/mlp/MatMul", "/encoder/layer.3/mlp/Add"], root = "matmul", scope = "encoder.layer.3.mlp", title = "GEMM {b*8}x256x64 + bias + GELU"
 // A cast of a node that is called Gelu is none.
 // CHECK: plan.launch @twice {{.*}}kind = "elementwise"{{.*}}scope = "blocks.1.act", title = "ReLU + SiLU of {b*8}x256"
+// PyTorch's form in place has the name of the other one.
+// CHECK: plan.launch @place {{.*}}title = "hard-swish of {b*8}x256"
 // CHECK: plan.launch @norm {{.*}}kind = "normalization"{{.*}}scope = "layer1.0.norm", title = "add + LayerNorm 256"
 // CHECK: plan.launch @soft {{.*}}kind = "softmax"{{.*}}title = "softmax 256"
 // CHECK: plan.launch @sum {{.*}}kind = "reduction"{{.*}}title = "sum over 256"
@@ -56,7 +58,13 @@ module attributes {graph.symbols = {b = {min = 1}}} {
       %3 = graph.mul %1, %2 : !y loc("act_2"("Mul"))
       graph.yield %3 : !y
     }
-    %l = graph.region "norm" (%0, %t) : (!y, !y) -> !y {
+    %hs = graph.region "place" (%t) : (!y) -> !y {
+    ^bb0(%a: !y):
+      %1 = graph.tanh %a : !y loc("act_3"("aten.hardswish_.default"))
+      %2 = graph.mul %a, %1 : !y loc("act_3"("aten.hardswish_.default"))
+      graph.yield %2 : !y
+    }
+    %l = graph.region "norm" (%0, %hs) : (!y, !y) -> !y {
     ^bb0(%a: !y, %b: !y):
       %r = graph.add %a, %b : !y loc("/layer1/layer1.0/norm/Add"("Add"))
       %1 = graph.reduce sum, %r axes [1] : !y loc("/layer1/layer1.0/norm/ReduceMean"("ReduceMean"))

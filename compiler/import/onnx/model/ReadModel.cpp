@@ -120,7 +120,11 @@ std::optional<Model> readModel(const std::string &Path, Diagnostics &Diags,
   std::shared_ptr<const MappedFile> File = MappedFile::open(Path, Why);
   if (!File) {
     Diags.error(Code::ImportUnreadable)
-        .message("the file cannot be read: " + Why);
+        .message("the file cannot be read: " + Why)
+        .hint(Why == "it is a folder"
+                  ? "give a model's file: .onnx, .pt2 of torch.export or "
+                    "TorchScript; what Hugging Face downloads is exported first"
+                  : "check the path and its permissions");
     return std::nullopt;
   }
   return readModel(File->bytes(),

@@ -44,6 +44,36 @@ static void dropout(NodeImport &N) {
       [](Emitter &, Value, Value Part) { return Part; });
 }
 
+/// The same with a mask of what is kept: all.
+static void dropoutWithMask(NodeImport &N) {
+  Value X = N.tensor("input");
+  if (!X)
+    return;
+  if (N.flag("train", true) && N.real("p", 0.5) != 0) {
+    N.unsupported("the program trains: export it after model.eval()");
+    return;
+  }
+  N.result(0, X);
+  N.result(1, N.full(1, N.dims(X), N.i1()));
+}
+
+/// The bits of elements as those of another type.
+static void reinterpret(NodeImport &N) {
+  Value X = N.tensor("self");
+  Type T = N.type("dtype");
+  if (!X || !T)
+    return N.give();
+  auto Bits = [](Type Of) { return Of.getIntOrFloatBitWidth(); };
+  if (Bits(T) != Bits(N.element(X)) || isBool(T) || isBool(N.element(X)))
+    return (void)N.unsupported("elements of " + typeText(N.element(X)) +
+                               " seen as " + typeText(T) +
+                               "; kpc takes types of one width");
+  Type Own = N.element(X);
+  N.view(
+      0, "self", [T](Emitter &E, Value Whole) { return E.bitcast(Whole, T); },
+      [Own](Emitter &E, Value, Value Part) { return E.bitcast(Part, Own); });
+}
+
 /// What is written takes self's sizes and type; the importer does both.
 static void copyFrom(NodeImport &N) {
   Value X = N.tensor("self"), From = N.tensor("src");
@@ -79,6 +109,7 @@ ArrayRef<Rule> castRules() {
       {"dropout.default", dropout, Too},
       {"feature_dropout.default", dropout, Too},
       {"alpha_dropout.default", dropout, Too},
+      {"native_dropout.default", dropoutWithMask},
       {"lift.default", same},
       {"lift_fresh.default", same},
       {"lift_fresh_copy.default", copy},
@@ -93,6 +124,7 @@ ArrayRef<Rule> castRules() {
       {"to.other", convert},
       {"to.prim_Device", convert},
       {"type_as.default", convert},
+      {"view.dtype", reinterpret, InPlace::No, "types of one width"},
       {"_convert_element_type.default", convert},
       {"prims.convert_element_type.default", convert},
   };

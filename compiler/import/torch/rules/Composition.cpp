@@ -16,7 +16,7 @@ namespace kpc::torch {
 
 /// The tensors of a list in the type that they promote to.
 static SmallVector<Value> listOf(NodeImport &N) {
-  SmallVector<Value> Xs = N.tensors("tensors");
+  SmallVector<Value> Xs = N.tensors(N.has("matrices") ? "matrices" : "tensors");
   Type T;
   for (Value V : Xs)
     if (V)
@@ -304,6 +304,34 @@ static void chain(NodeImport &N) {
   N.result(Y);
 }
 
+/// How the rows of a matrix vary together; a vector is one row.
+template <bool Correlation> static void covariance(NodeImport &N) {
+  Value X = N.asFloat(N.tensor("self"));
+  if (!X || N.rank(X) < 1 || N.rank(X) > 2 || N.has("fweights") ||
+      N.has("aweights"))
+    return (void)N.unsupported("a covariance with weights, or of a tensor that "
+                               "is no vector or matrix");
+  bool Vector = N.rank(X) == 1;
+  if (Vector)
+    X = N.unsqueeze(X, {0});
+  std::optional<int64_t> Count = N.dims(X)[1].asConstant();
+  if (!Count)
+    return (void)N.unsupported("a covariance of rows of no known length");
+  X = N.sub(X, N.mean(X, {1}, /*KeepDims=*/true));
+  double Of = double(*Count - N.integer("correction", 1));
+  Value Y =
+      N.mulScalar(N.matmul(X, N.transpose(X, {1, 0})), 1 / std::max(Of, 0.0));
+  if (Correlation && Y) {
+    Value Is = N.compare(Predicate::eq, N.iota(N.dims(Y), 0, N.i64()),
+                         N.iota(N.dims(Y), 1, N.i64()));
+    Value Far =
+        N.sqrt(N.reduce(ReduceKind::sum, N.select(Is, Y, N.like(0, Y)), {1}));
+    Y = N.div(N.div(Y, N.unsqueeze(Far, {1})), N.unsqueeze(Far, {0}));
+    Y = N.max(N.min(Y, N.like(1, Y)), N.like(-1, Y));
+  }
+  N.result(Vector && Y ? N.reshape(Y, {}) : Y);
+}
+
 /// The area under lines between points: `dx` apart, or at `x`.
 static void trapezoids(NodeImport &N) {
   Value Y = N.tensor("y");
@@ -507,7 +535,11 @@ ArrayRef<Rule> compositionRules() {
       {"blackman_window.periodic", window<Window::Blackman>},
       {"block_diag.default", blockDiagonal},
       {"cartesian_prod.default", cartesianProduct},
+      {"chain_matmul.default", chain},
       {"column_stack.default", columnStack},
+      {"corrcoef.default", covariance<true>, InPlace::No, "known lengths"},
+      {"cov.default", covariance<false>, InPlace::No,
+       "known lengths, no weights"},
       {"cross.default", cross},
       {"diag.default", diagonalOf},
       {"diag_embed.default", diagonalEmbed},
