@@ -99,8 +99,8 @@ private:
     return IsOfKnown && Fits;
   }
 
-  /// What there is already takes nothing, and what only repeats or renames it is
-  /// part of other kernels.
+  /// What there is already takes nothing, and what only repeats or renames it
+  /// is part of other kernels.
   static uint64_t computedBytes(Operation *Op) {
     return isa<ConstantOp, WeightOp, BroadcastOp, ReshapeOp>(Op)
                ? 0
