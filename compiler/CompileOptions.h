@@ -72,8 +72,8 @@ struct CompileLimits {
   /// the compilation sets that of its own process.
   uint64_t MemoryBytes = 0;
   double Seconds = 0; ///< kept by the driver
-  /// Of values that are computed now, with what they are computed of. What is
-  /// beyond is computed in each run.
+  /// Of values that are computed together now, with what they are computed of.
+  /// A value that alone takes more is computed in each run.
   uint64_t FoldedBytes = uint64_t(4) << 30;
   /// Nodes that unrolled loops and taken branches may add.
   uint64_t UnrolledNodes = 200'000;

@@ -49,6 +49,8 @@ public:
   }
 
   ArrayRef<Value> values() const { return Needed.getArrayRef(); }
+  /// Whether something is left for the sake of memory alone.
+  bool isCut() const { return Cut; }
 
   /// The ops behind the values, in order.
   SmallVector<Operation *> ops() const {
@@ -71,7 +73,7 @@ public:
   }
 
 private:
-  bool isKnown(Operation *Op) const {
+  bool isKnown(Operation *Op) {
     if (Op->getNumResults() != 1 || Op->getNumRegions() != 0)
       return false;
     auto Ty = dyn_cast<SymbolicTensorType>(Op->getResult(0).getType());
@@ -88,17 +90,21 @@ private:
     std::optional<int64_t> Count = Ty.getNumElements().asConstant();
     if (!Count || *Count > MostBytes / elementBytes(Ty.getElementType()))
       return false;
-    return (Op->getNumOperands() != 0 || isa<IotaOp>(Op)) &&
-           llvm::all_of(Op->getOperands(),
-                        [&](Value Operand) {
-                          return Known.contains(Operand.getDefiningOp());
-                        }) &&
-           computedBytes(Op) <= Left;
+    bool IsOfKnown = (Op->getNumOperands() != 0 || isa<IotaOp>(Op)) &&
+                     llvm::all_of(Op->getOperands(), [&](Value Operand) {
+                       return Known.contains(Operand.getDefiningOp());
+                     });
+    bool Fits = computedBytes(Op) <= Left;
+    Cut |= IsOfKnown && !Fits;
+    return IsOfKnown && Fits;
   }
 
-  /// What there is already takes nothing.
+  /// What there is already takes nothing, and what only repeats or renames it
+  /// is part of other kernels.
   static uint64_t computedBytes(Operation *Op) {
-    return isa<ConstantOp, WeightOp>(Op) ? 0 : bytesOf(Op->getResult(0));
+    return isa<ConstantOp, WeightOp, BroadcastOp, ReshapeOp>(Op)
+               ? 0
+               : bytesOf(Op->getResult(0));
   }
 
   static int64_t bytesOf(Value V) {
@@ -143,6 +149,7 @@ private:
   }
 
   uint64_t Left; ///< bytes that may still be computed
+  bool Cut = false;
   llvm::SetVector<Operation *> Known;
   DenseMap<Operation *, int64_t> MadeOf; ///< bytes
   DenseSet<Operation *> Asked;
@@ -242,19 +249,27 @@ LogicalResult ConstantFolding::run(ModuleOp Module) {
   auto Main = Module.lookupSymbol<func::FuncOp>("main");
   if (!Main)
     return success();
-  Frontier F(Main, MostBytes);
-  if (F.values().empty())
-    return success();
-  OwningOpRef<ModuleOp> Constants = moduleOf(F, Module.getLoc());
-  auto Sources = compute(*Constants, Module);
-  if (failed(Sources))
-    return failure();
-  for (auto [V, Source] : llvm::zip_equal(F.values(), *Sources)) {
-    Value Folded = V;
-    OpBuilder B(Folded.getDefiningOp());
-    Value New = WeightOp::create(B, Folded.getLoc(), typeOf(Folded), Source,
-                                 B.getArrayAttr({}));
-    Folded.replaceAllUsesWith(New);
+  // What does not fit beside the rest comes in the next round.
+  while (true) {
+    Frontier F(Main, MostBytes);
+    if (F.values().empty())
+      return success();
+    OwningOpRef<ModuleOp> Constants = moduleOf(F, Module.getLoc());
+    auto Sources = compute(*Constants, Module);
+    if (failed(Sources))
+      return failure();
+    SmallVector<Operation *> Behind = F.ops();
+    for (auto [V, Source] : llvm::zip_equal(F.values(), *Sources)) {
+      Value Folded = V;
+      OpBuilder B(Folded.getDefiningOp());
+      Value New = WeightOp::create(B, Folded.getLoc(), typeOf(Folded), Source,
+                                   B.getArrayAttr({}));
+      Folded.replaceAllUsesWith(New);
+    }
+    for (Operation *Op : llvm::reverse(Behind))
+      if (Op->use_empty())
+        Op->erase();
+    if (!F.isCut())
+      return success();
   }
-  return success();
 }

@@ -47,7 +47,8 @@ public:
 
   /// Replaces what depends on constants alone in `@main` of `Module` by weights
   /// "folded#DIGEST". Emits an error and fails where a kernel cannot be made or
-  /// run. What would take more memory than is allowed stays for run time.
+  /// run. What would take more memory than is allowed is folded in several
+  /// rounds; a value that alone takes more stays for run time.
   mlir::LogicalResult run(mlir::ModuleOp Module);
 
 private:
@@ -56,7 +57,7 @@ private:
 
   WeightStore &Weights;
   CompileHostKernels Compile;
-  uint64_t MostBytes; ///< that the values of one graph take, as they are made
+  uint64_t MostBytes; ///< that values which are made together take
   /// The weights that a module of constants became, by its text.
   std::map<std::string, std::vector<std::string>> Known;
 };

@@ -169,8 +169,11 @@ std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
                               double(N) / double(M * S.ClusterM));
     S.GroupM = std::max<int64_t>(std::lround(Square), 1);
     S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
-    // A wider tile spills what the epilogue reads.
-    bool Spills = Shape.ReadsAtResult && N > MaxNWithEpilogueReads;
+    // A wider tile spills what the epilogue reads; beside sums of FP8, which
+    // are kept twice, 128 columns spill 20 bytes.
+    int64_t Widest =
+        Shape.Promotes ? MaxNWithEpilogueReads / 2 : MaxNWithEpilogueReads;
+    bool Spills = Shape.ReadsAtResult && N > Widest;
     if (!Spills && isLegal(S, Shape, T))
       Ranked.push_back(costOf(S, Shape, T));
   };

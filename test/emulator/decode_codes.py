@@ -8,6 +8,7 @@ Models of test/device/decode_codes.py (emulated.py). Where the target multiplies
 dequantised in front. So they are where heads are no multiple of 16 elements.
 """
 
+import dataclasses
 import sys
 
 import emulated
@@ -24,6 +25,18 @@ HEADS = [(2, 130, 64, {"heads": 8, "groups": 4, "scales": "heads"}), (1, 77, 128
 RAGGED = [(1, 90, 72, {"heads": 2, "groups": 1})]
 
 
+def dynamic(shape, kernels):
+    """Sizes of the cache are known when a shape is bound."""
+    one, sizes = case(shape, kernels), {"batch": shape[0], "keys": shape[1]}
+    for value in one.model.graph.input:
+        dims = value.type.tensor_type.shape.dim
+        dims[0].dim_param = "batch"
+        if value.name in "kv":
+            dims[2].dim_param = "keys"
+    one.model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    return dataclasses.replace(one, name=f"{one.name}.dynamic", ranges={"batch": "1..8:opt=4", "keys": "1..4096:opt=1000"}, sizes=sizes)
+
+
 def case(shape, kernels=0):
     batch, keys, depth, more = shape
     made = models.case("small", batch, keys, depth, **more)
@@ -33,6 +46,7 @@ def case(shape, kernels=0):
 def cases(target):
     one = 1 if target not in ("sm_80", "portable") else 0
     yield from (case(shape, one) for shape in CASES)
+    yield from (dynamic(shape, one) for shape in CASES[1:3])
     yield from map(case, HEADS + RAGGED)
 
 

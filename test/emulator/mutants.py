@@ -25,6 +25,7 @@ import convolutions
 import decode
 import emulated
 import fp8
+import fp8_convolutions
 import gemv
 import mma_sync
 import mutations
@@ -50,6 +51,7 @@ KERNELS = {
     "block_scales": ("sm_100a", lambda: block_scales.case("mxfp8", 600, 264, 288, "gemm 128x128x128 stages 2 group_m 2")),
     "block_scales_fp4": ("sm_100a", lambda: block_scales.case("nvfp4", 600, 264, 576, "gemm 128x128x128 stages 2 group_m 2")),
     "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 stages 2 group_m 8")),
+    "fp8_convolution": ("sm_90a", lambda: fp8_convolutions.case(2, "conv ", "conv 64x64x128 stages 2 group_m 1")),
     "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
     "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
     "attention_mmasync": ("sm_80", lambda: attention.case("attention_mmasync", "attention_mmasync", "fp16", 1, 2, 1, 70, 200, 32, True, "", False, 0, 64,

@@ -68,12 +68,14 @@ static void takeLimit(const std::string &Text, CompileLimits &Limits) {
 }
 
 void addLimits(CLI::App &App, CompileLimits &Limits) {
-  addText(App, "--limit", "NAME=VALUE",
-          "what compiling may take: memory=BYTES and time=SECONDS (default: no "
-          "limit), folded=BYTES of constants computed now (default: 4GiB; what "
-          "is beyond is computed in each run), unrolled=NODES of loops and "
-          "branches (default: 200000); repeatable",
-          [&Limits](const std::string &T) { takeLimit(T, Limits); });
+  addText(
+      App, "--limit", "NAME=VALUE",
+      "what compiling may take: memory=BYTES and time=SECONDS (default: no "
+      "limit), folded=BYTES of constants computed at a time (default: 4GiB; "
+      "a value that takes more is computed in each run), unrolled=NODES of "
+      "loops and "
+      "branches (default: 200000); repeatable",
+      [&Limits](const std::string &T) { takeLimit(T, Limits); });
 }
 
 //===----------------------------------------------------------------------===//

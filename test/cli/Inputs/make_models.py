@@ -153,6 +153,14 @@ def folded():
                                   onnx.floats("half", [1], [0.5])]))
 
 
+def folded_twice():
+    """A product with a weight that is computed of constants in two steps, each of which uses the one before twice."""
+    nodes = [onnx.node("Mul", ["w", "half"], ["v"], name="prepare"), onnx.node("MatMul", ["v", "v"], ["u"], name="prepare_square"),
+             onnx.node("MatMul", ["x", "u"], ["y"], name="multiply")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 64])], [onnx.value_info("y", ["batch", 64])],
+                                 [onnx.floats("w", [64, 64], [i / 4096 for i in range(4096)]), onnx.floats("half", [1], [0.5])]))
+
+
 def weighted():
     """A weight that is too large to be written into a graph's text."""
     node = onnx.node("MatMul", ["x", "w"], ["y"], name="multiply")
@@ -306,6 +314,7 @@ MODELS = {
     "pyramid": pyramid(),
     "contradiction": contradiction(),
     "folded": folded(),
+    "folded-twice": folded_twice(),
     "scalar": one_node("Neg", onnx.FLOAT, []),
     "bool": one_node("Not", onnx.BOOL, ["n"]),
     "int64": one_node("Neg", onnx.INT64, ["n"]),

@@ -334,6 +334,7 @@ struct Heads {
   int64_t Count, Groups, Queries, Keys, Depth;
   bool Causal = false;
   bool Dynamic = false; ///< Queries and Keys are optima
+  bool Codes = false;   ///< keys and values are of FP8
 };
 
 void PrintTo(const Heads &H, std::ostream *Out) { *Out << H.Name; }
@@ -348,7 +349,9 @@ std::string textOf(const Heads &H) {
   };
   auto Add = [&](const std::string &Name, int64_t Heads, const char *Size,
                  int64_t Length, bool Read) {
-    std::string N = std::to_string(Heads), L = std::to_string(Length);
+    bool IsCode = H.Codes && (Name == "k" || Name == "v");
+    std::string N = std::to_string(Heads), L = std::to_string(Length),
+                Stored = IsCode ? "i8" : T;
     std::string Shape = "4x" + N + "x" + (H.Dynamic ? "?" : L) + "x" + D;
     std::string Of = H.Dynamic ? std::string("%") + Size : L;
     auto Stride = [&](int64_t Times) {
@@ -362,29 +365,31 @@ std::string textOf(const Heads &H) {
     };
     std::string Outer = Stride(Heads * H.Depth), Inner = Stride(H.Depth);
     auto Known = [](const std::string &S) { return S[0] == '%' ? "?" : S; };
-    std::string Memref = "memref<" + Shape + "x" + T + ", strided<[" +
+    std::string Memref = "memref<" + Shape + "x" + Stored + ", strided<[" +
                          Known(Outer) + ", " + Known(Inner) + ", " + D +
                          ", 1]>>";
     Body += "%" + Name + "m = memref.reinterpret_cast %" + Name +
             " to offset: [0], sizes: [4, " + N + ", " + Of + ", " + D +
             "], strides: [" + Outer + ", " + Inner + ", " + D +
-            ", 1] : memref<" + T + "> to " + Memref + "\n";
-    std::string Narrow = "tensor<" + Shape + "x" + T + ">",
+            ", 1] : memref<" + Stored + "> to " + Memref + "\n";
+    std::string Narrow = "tensor<" + Shape + "x" + Stored + ">",
                 Wide = "tensor<" + Shape + "xf32>";
     std::string Empty =
         H.Dynamic ? "tensor.empty(" + Of + ") : " : "tensor.empty() : ";
     auto Cast = [&](const std::string &From, const std::string &FromTy,
                     const std::string &ToTy, const char *Op) {
       bool Widens = ToTy == Wide;
-      std::string A = Widens ? T : "f32", B = Widens ? "f32" : T;
+      std::string A = Widens ? Stored : "f32", B = Widens ? "f32" : Stored,
+                  From8 = IsCode ? "%c" : "%a", Code = IsCode ? "f8E4M3FN" : A;
       Body += "%" + Name + "e = " + Empty + ToTy + "\n%" + Name +
               "w = linalg.generic {indexing_maps = [#id, #id], "
               "iterator_types = [\"parallel\", \"parallel\", \"parallel\", "
               "\"parallel\"]} ins(" +
               From + " : " + FromTy + ") outs(%" + Name + "e : " + ToTy +
-              ") {\n^bb0(%a: " + A + ", %b: " + B + "):\n%x = arith." + Op +
-              " %a : " + A + " to " + B + "\nlinalg.yield %x : " + B +
-              "\n} -> " + ToTy + "\n";
+              ") {\n^bb0(%a: " + A + ", %b: " + B + "):\n" +
+              (IsCode ? "%c = arith.bitcast %a : i8 to f8E4M3FN\n" : "") +
+              "%x = arith." + Op + " " + From8 + " : " + Code + " to " + B +
+              "\nlinalg.yield %x : " + B + "\n} -> " + ToTy + "\n";
     };
     if (Read) {
       Body += "%" + Name + "t = bufferization.to_tensor %" + Name +
@@ -410,13 +415,13 @@ std::string textOf(const Heads &H) {
   Add("k", H.Groups, "t", H.Keys, true);
   Add("v", H.Groups, "t", H.Keys, true);
   Add("y", H.Count, "s", H.Queries, false);
-  std::string Sizes;
+  std::string Sizes, Cache = H.Codes ? "i8" : T;
   if (H.Dynamic)
     Sizes = Argument("s", H.Queries) + Argument("t", H.Keys);
   return "#id = affine_map<(a, b, c, d) -> (a, b, c, d)>\n"
          "func.func @attention(%q: memref<" +
-         T + ">, %k: memref<" + T + ">, %v: memref<" + T + ">, %y: memref<" +
-         T + ">" + Sizes +
+         T + ">, %k: memref<" + Cache + ">, %v: memref<" + Cache +
+         ">, %y: memref<" + T + ">" + Sizes +
          ") attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], "
          "writes = [3]>} {\n" +
          Body + "return\n}\n";
@@ -487,6 +492,8 @@ TEST_P(DecodeKernel, IsAssembledWithoutSpills) {
   nvptx::Ptxas Program = nvptx::findPtxas();
   for (const char *Name : {"sm_80", "sm_86", "sm_90a", "sm_100a", "sm_120a"}) {
     const target::Target &T = *target::findTarget(Name);
+    if (GetParam().Codes && !(T.Can.MmaSync & target::MmaFp8))
+      continue;
     CompilerContext Compiler;
     auto Module = Compiler.parse(textOf(GetParam()));
     ASSERT_TRUE(Module) << Compiler.Reported;
@@ -520,6 +527,11 @@ const Heads Decodes[] = {
     {"many_rows_128", "f16", 64, 4, 1, 4096, 128},
     {"many_rows_256", "f16", 16, 2, 8, 512, 256},
     {"dynamic_causal", "f16", 12, 4, 3, 900, 128, true, true},
+    {"codes_128", "f16", 32, 8, 1, 4096, 128, false, false, /*Codes=*/true},
+    {"codes_64", "bf16", 16, 16, 1, 1000, 64, false, false, true},
+    {"codes_256", "bf16", 16, 8, 4, 2048, 256, false, false, true},
+    {"many_rows_codes_256", "f16", 16, 2, 8, 512, 256, false, false, true},
+    {"dynamic_causal_codes", "f16", 12, 4, 3, 900, 128, true, true, true},
 };
 
 INSTANTIATE_TEST_SUITE_P(Decode, DecodeKernel, ::testing::ValuesIn(Decodes),

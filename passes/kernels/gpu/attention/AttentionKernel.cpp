@@ -65,8 +65,14 @@ Value slicedBy(linalg::GenericOp Op, std::array<int64_t, 4> &Start) {
   return Extract.getTensor();
 }
 
-/// The constant that a tensor is filled with.
+/// The constant that a tensor is filled with, or that fills what it repeats.
 std::optional<double> filledWith(Value Tensor) {
+  while (auto Op = Tensor.getDefiningOp<linalg::GenericOp>()) {
+    if (Op.getNumDpsInputs() != 1 || Op.getBody()->getTerminator()->getOperand(
+                                         0) != Op.getBody()->getArgument(0))
+      return std::nullopt;
+    Tensor = Op.getDpsInputOperand(0)->get();
+  }
   auto Fill = Tensor.getDefiningOp<linalg::FillOp>();
   FloatAttr Of;
   if (!Fill || !matchPattern(Fill.value(), m_Constant(&Of)))
