@@ -54,8 +54,9 @@ constexpr int64_t LongestRow = int64_t(1) << 31;
 /// Rows of up to so many elements of 64 bits are ranked: all pairs are
 /// compared.
 constexpr int64_t ShortRow = 64;
-/// Elements of a group, at least: a line of f32.
-constexpr int64_t LeastGroup = 32;
+/// Elements of a group, at least: a line of f32; fewer in short rows, which
+/// registers sort.
+constexpr int64_t LeastGroup = 32, ShortGroup = 8;
 
 /// Bits of a digit, and elements of the part of a row that a block orders at
 /// once.
@@ -112,8 +113,13 @@ private:
     return std::clamp(int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(Most, 2))),
                       Limit.LeastRun, Limit.MostRun);
   }
-  std::optional<int64_t> groupSize(const Expr &Size, const Expr &Count) const;
-  Value leastOfGroups(Value Codes, int64_t Group);
+  std::optional<int64_t> groupSize(ArrayRef<Expr> Dims,
+                                   const Expr &Count) const;
+  /// Whether the elements of a group lie apart: threads of the host would jump.
+  bool isApart(const Expr &Size, int64_t Group) const {
+    return Limit.Radix && Facts.divisor(Size) % Group == 0;
+  }
+  Value leastOfGroups(Value X, CodesOf Codes, int64_t Group);
   Value ofGroups(Value X, CodesOf Codes, const Expr &Count, int64_t Group);
   /// `At` gives the packed numbers for places in rows of `Size`.
   using PackedAt = llvm::function_ref<Value(Value Places)>;
@@ -285,13 +291,14 @@ int64_t Sorter::partsOf(ArrayRef<Expr> Dims) const {
   // A block reads the counts of all parts of its row, which takes as long as
   // ordering once there are several hundreds.
   constexpr int64_t Few = 128, Many = 256, Long = int64_t(1) << 22;
+  // Blocks of all rows: a multiprocessor has room for several.
+  constexpr int64_t Blocks = 512;
   int64_t Size = Facts.optimum(Dims.back()).value_or(Long), Rows = 1;
   for (const Expr &E : Dims.drop_back())
     Rows = std::min(Rows * std::max<int64_t>(Facts.optimum(E).value_or(1), 1),
-                    Many);
-  int64_t Parts = std::max<int64_t>(
-      int64_t(llvm::bit_floor(uint64_t((Size >= Long ? Many : Few) / Rows))),
-      1);
+                    Blocks);
+  int64_t Parts = std::min(int64_t(llvm::bit_floor(uint64_t(Blocks / Rows))),
+                           Size >= Long ? Many : Few);
   while (Parts > 1 && Parts / 2 * DigitTile >= Size)
     Parts /= 2;
   return Parts;
@@ -321,14 +328,28 @@ Value Sorter::sortedByDigits(Value X, CodesOf Codes, CodeRange Range) {
 
 /// How many elements each group has, where looking at groups first is worth
 /// it; else none.
-std::optional<int64_t> Sorter::groupSize(const Expr &Size,
+std::optional<int64_t> Sorter::groupSize(ArrayRef<Expr> Dims,
                                          const Expr &Count) const {
+  const Expr &Size = Dims.back();
   std::optional<int64_t> Typical = Facts.optimum(Size),
                          Wanted = Facts.optimum(Count);
-  if (!Typical || !Wanted || *Typical <= Limit.MostRun || *Wanted < 1)
+  if (!Typical || !Wanted || *Wanted < 1)
     return std::nullopt;
-  // As many groups as candidates, about.
   int64_t Group = LeastGroup;
+  if (*Typical <= Limit.MostRun) {
+    // A run is one kernel, groups are three: rows must be worth two launches.
+    constexpr int64_t ManyElements = int64_t(1) << 20;
+    Group = ShortGroup;
+    int64_t Elements = *Typical;
+    for (const Expr &E : Dims.drop_back())
+      Elements = std::min(
+          Elements * std::max<int64_t>(Facts.optimum(E).value_or(1), 1),
+          ManyElements);
+    if (!Limit.Radix || Elements < ManyElements ||
+        *Wanted * Group * 4 > *Typical || Facts.divisor(Size) % Group != 0)
+      return std::nullopt;
+  }
+  // As many groups as candidates, about.
   while (Group * Group * *Wanted * 2 < *Typical)
     Group *= 2;
   // Both together are a part of what there is, and so many groups there are
@@ -339,12 +360,35 @@ std::optional<int64_t> Sorter::groupSize(const Expr &Size,
   return Group;
 }
 
-/// The least packed number of each group of neighbours.
-Value Sorter::leastOfGroups(Value Codes, int64_t Group) {
-  ArrayRef<Expr> Dims = TensorMath::dims(Codes);
+/// The least packed number of each group: of neighbours; or where `Size` is a
+/// multiple of the group, of elements that lie as far apart as there are
+/// groups, so that threads side by side read neighbours.
+Value Sorter::leastOfGroups(Value X, CodesOf Codes, int64_t Group) {
+  Type I64 = Builder.getI64Type();
+  ArrayRef<Expr> Dims = TensorMath::dims(X);
+  auto Last = int64_t(Dims.size()) - 1;
+  if (isApart(Dims.back(), Group)) {
+    SmallVector<Expr> Apart(Dims.drop_back());
+    Apart.append({Expr(Group), Dims.back().floorDiv(Expr(Group))});
+    // Of what is in memory, where a reshape is a view.
+    SmallVector<Type> Casts;
+    Value Elements = X;
+    while (auto Cast = Elements.getDefiningOp<CastOp>()) {
+      Casts.push_back(typeOf(Elements).getElementType());
+      Elements = Cast.getX();
+    }
+    Elements = M.reshape(Elements, Apart);
+    for (Type To : llvm::reverse(Casts))
+      Elements = M.cast(Elements, To);
+    Value Row = M.iota(Apart, Last, I64);
+    Value Places = M.add(M.mul(Row, M.size(Apart.back(), Row)),
+                         M.iota(Apart, Last + 1, I64));
+    Value All = packed(Codes(Elements), Places);
+    return ReduceOp::create(Builder, Op.getLoc(), ReduceKind::min, All,
+                            ArrayRef{Last});
+  }
+  Value All = packed(Codes(X), M.iota(Dims, Last, I64));
   size_t Rank = Dims.size();
-  Value All =
-      packed(Codes, M.iota(Dims, int64_t(Rank) - 1, Builder.getI64Type()));
   SmallVector<int64_t> Windows(Rank, 1), Ones(Rank, 1), Low(Rank, 0),
       High(Rank, 0);
   Windows.back() = Group;
@@ -359,7 +403,7 @@ Value Sorter::ofGroups(Value X, CodesOf Codes, const Expr &Count,
   SmallVector<Expr> Rows(TensorMath::dims(X).drop_back());
   Expr Size = TensorMath::dims(X).back();
   int64_t Last = int64_t(Rows.size());
-  Value Least = leastOfGroups(Codes(X), Group);
+  Value Least = leastOfGroups(X, Codes, Group);
   Expr Groups = TensorMath::dims(Least).back();
   Value Best = sorted(Rows, Groups, Count, [&](Value Places) -> Value {
     if (TensorMath::dims(Places) == TensorMath::dims(Least))
@@ -370,8 +414,14 @@ Value Sorter::ofGroups(Value X, CodesOf Codes, const Expr &Count,
   return sorted(Rows, Count * Expr(Group), Count, [&](Value Places) {
     Value OfGroup =
         M.gatherElements(indicesIn(Best), M.dividedBy(Places, Group), Last);
-    Value First = M.bitAnd(OfGroup, M.number(~(Group - 1), OfGroup));
-    Value Index = M.add(First, M.restOf(Places, Group));
+    Value Place = M.restOf(Places, Group), First;
+    if (isApart(Size, Group)) {
+      First = M.binary<ModOp>(OfGroup, M.size(Groups, OfGroup));
+      Place = M.mul(Place, M.size(Groups, Place));
+    } else {
+      First = M.bitAnd(OfGroup, M.number(~(Group - 1), OfGroup));
+    }
+    Value Index = M.add(First, Place);
     Value Candidate = packed(Codes(M.gatherElements(X, Index, Last)), Index);
     return M.select(M.compare(Predicate::lt, Index, M.size(Size, Index)),
                     Candidate, M.number(INT64_MAX, Candidate));
@@ -382,7 +432,7 @@ Value Sorter::firstPacked(Value X, CodesOf Codes, CodeRange Range,
                           const Expr &Count) {
   ArrayRef<Expr> Dims = TensorMath::dims(X);
   int64_t Last = int64_t(Dims.size()) - 1;
-  if (std::optional<int64_t> Group = groupSize(Dims.back(), Count))
+  if (std::optional<int64_t> Group = groupSize(Dims, Count))
     return ofGroups(X, Codes, Count, *Group);
   if (isSortedByDigits(Dims.back(), Range))
     return M.firstOfRows(sortedByDigits(X, Codes, Range), Count);

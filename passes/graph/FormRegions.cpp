@@ -105,6 +105,7 @@ private:
     return HasCodeProducts && isCodeEpilogue(Op);
   }
   bool isCheaperAgain(Operation *Op) const;
+  bool makesDigits(Operation *Op) const;
   void cloneForKernels(Operation *Op);
   void build(Group &G);
   void eraseDeadSources();
@@ -165,7 +166,7 @@ void RegionFormer::place(Operation *Op) {
   if (isCloned(Op) && !NeedsMemory)
     return;
 
-  if (!NeedsMemory && isCheaperAgain(Op))
+  if (!NeedsMemory && (isCheaperAgain(Op) || makesDigits(Op)))
     cloneForKernels(Op);
   StringRef Why;
   Group *G = groupOfAllUsers(Op, Why);
@@ -282,6 +283,17 @@ bool RegionFormer::isCheaperAgain(Operation *Op) const {
     X = X.getDefiningOp()->getOperand(0);
   return !X.getDefiningOp() || isa<WeightOp>(X.getDefiningOp()) ||
          !X.hasOneUse();
+}
+
+/// Whether `Op` is on the way from what is sorted to codes, which both kernels
+/// of the first pass had better compute: codes have twice the bytes, or more.
+bool RegionFormer::makesDigits(Operation *Op) const {
+  return Rule.Fuse && Op->hasTrait<ElementwiseTrait>() &&
+         isa<IntegerType>(typeOf(Op->getResult(0)).getElementType()) &&
+         llvm::all_of(Op->getUsers(), [&](Operation *User) {
+           Group *G = GroupOf.lookup(User);
+           return G && isa<DigitCountsOp, OrderByDigitOp>(G->Ops.front());
+         });
 }
 
 /// A clone for each of several kernels that may hold one.

@@ -172,6 +172,7 @@ def short_cases():
     # Rows in registers, and long ones by their digits.
     yield from (top("f32", (300, 16), 16, largest=0), top("f16", (1001, 8), 2), top("i8", (37, 100), 100), top("u32", (257, 3), 3), top("i16", (5, 128), 9),
                 top("f32", (9, 2, 33), 1), top("f32", (7, 1), 1), top("f64", (3, 20), 4), top("f32", (3, 50), 7, dynamic=("b", "n"), dims=("n=7..64",)),
+                top("f32", (1024, 1024), 7), top("u8", (520, 2048), 5, largest=0), top("i16", (3, 16384), 40), top("f16", (2, 8192, 3), 12, 1),
                 top("u8", (2, 9001), 9001), top("i8", (9001, 2), 9001, 0, largest=0), top("f16", (1, 40001), 40001), top("u16", (2, 33000), 33000, largest=0),
                 top("i16", (1, 34000), 5000), top("i32", (1, 8193), 8193, dynamic=("b", "n")), top("f32", (2, 100), 100, dynamic=("b", "n")),
                 top("i64", (1, 5000), 5000, dynamic=("b", "n")), top("f16", (3, 1), 1, dynamic=("b", "n")),

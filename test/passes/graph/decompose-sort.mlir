@@ -31,9 +31,12 @@ func.func @dynamic(%x: !graph.tensor<[n], i16>) -> !graph.tensor<[n], i64> {
   return %i : !graph.tensor<[n], i64>
 }
 
-// The least elements of groups of 32 first, then the groups that have them.
+// The least elements of groups of 32 first, then the groups that have them. Elements of a group lie apart, but on the host.
 // CHECK-LABEL: func.func @first(
-// CHECK: graph.window min, %{{.*}} window [1, 32] stride [1, 32]
+// CHECK: graph.reshape %arg0 : <[128, 131072], f32> to <[128, 32, 4096], f32>
+// CHECK: graph.reduce min, %{{.*}} axes [1] : <[128, 32, 4096], i64>
+// HOST-LABEL: func.func @first(
+// HOST: graph.window min, %{{.*}} window [1, 32] stride [1, 32]
 // CHECK: graph.sort_runs %{{.*}} from 1 to 4096 first <[64]> : <[128, 4096], i64>
 // CHECK-NOT: from 4096
 // CHECK: graph.sort_runs %{{.*}} from 1 to 2048 first <[64]> : <[128, 2048], i64>
@@ -41,6 +44,39 @@ func.func @dynamic(%x: !graph.tensor<[n], i16>) -> !graph.tensor<[n], i64> {
 func.func @first(%x: !graph.tensor<[128, 131072], f32>) -> !graph.tensor<[128, 64], i64> {
   %v, %i = graph.sort %x axis 1 descending first <[64]> : !graph.tensor<[128, 131072], f32>
   return %i : !graph.tensor<[128, 64], i64>
+}
+
+// Rows that are no multiple of a group.
+// CHECK-LABEL: func.func @first_ragged(
+// CHECK: graph.window min, %{{.*}} window [1, 32] stride [1, 32]
+// CHECK: graph.sort_runs %{{.*}} from 1 to 4096 first <[64]>
+// CHECK: graph.sort_runs %{{.*}} from 1 to 2048 first <[64]>
+func.func @first_ragged(%x: !graph.tensor<[128, 131071], f32>) -> !graph.tensor<[128, 64], i64> {
+  %v, %i = graph.sort %x axis 1 descending first <[64]> : !graph.tensor<[128, 131071], f32>
+  return %i : !graph.tensor<[128, 64], i64>
+}
+
+// Many rows of a single run: groups of eight, of what is in memory before a conversion.
+// CHECK-LABEL: func.func @first_of_many(
+// CHECK: graph.reshape %arg0 : <[4096, 1024], f32> to <[4096, 8, 128], f32>
+// CHECK: graph.cast %{{.*}} to f16
+// CHECK: graph.reduce min, %{{.*}} axes [1] : <[4096, 8, 128], i64>
+// CHECK: graph.sort_runs %{{.*}} from 1 to 128 first <[10]>
+// CHECK: graph.mod
+// CHECK: graph.sort_runs %{{.*}} from 1 to 128 first <[10]>
+func.func @first_of_many(%x: !graph.tensor<[4096, 1024], f32>) -> !graph.tensor<[4096, 10], i64> {
+  %h = graph.cast %x to f16 : !graph.tensor<[4096, 1024], f32>
+  %v, %i = graph.sort %h axis 1 descending first <[10]> : !graph.tensor<[4096, 1024], f16>
+  return %i : !graph.tensor<[4096, 10], i64>
+}
+
+// Few of them are one kernel.
+// CHECK-LABEL: func.func @first_of_few(
+// CHECK: graph.sort_runs %{{.*}} from 1 to 1024 first <[10]> : <[40, 1024], i64>
+// CHECK-NOT: graph.sort_runs
+func.func @first_of_few(%x: !graph.tensor<[40, 1024], f32>) -> !graph.tensor<[40, 10], i64> {
+  %v, %i = graph.sort %x axis 1 descending first <[10]> : !graph.tensor<[40, 1024], f32>
+  return %i : !graph.tensor<[40, 10], i64>
 }
 
 // Short rows are runs, of which the first elements are written.
@@ -91,8 +127,8 @@ func.func @radix(%x: !graph.tensor<[1048576], f32>) -> !graph.tensor<[1048576], 
 // 16 bits have two passes, which pay sooner; many rows fill a GPU with fewer parts.
 // CHECK-LABEL: func.func @radix16(
 // CHECK: graph.bitcast %arg0 to i16
-// CHECK: graph.digit_counts %{{.*}} shift 32 bits 8 parts 2 : <[64, 65536], i64>
-// CHECK: graph.digit_counts %{{.*}} shift 40 bits 8 parts 2
+// CHECK: graph.digit_counts %{{.*}} shift 32 bits 8 parts 8 : <[64, 65536], i64>
+// CHECK: graph.digit_counts %{{.*}} shift 40 bits 8 parts 8
 // CHECK-NOT: graph.digit_counts
 func.func @radix16(%x: !graph.tensor<[64, 65536], bf16>) -> !graph.tensor<[64, 65536], i64> {
   %v, %i = graph.sort %x axis 1 : !graph.tensor<[64, 65536], bf16>

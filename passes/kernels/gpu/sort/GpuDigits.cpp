@@ -208,12 +208,17 @@ protected:
     Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Stored));
     SmallVector<OpFoldResult> Sizes = {W.B.getIndexAttr(Warps),
                                        W.B.getIndexAttr(D.Values)};
-    W.loop(Thread, W.index(Warps * D.Values), W.index(Threads), {},
-           [&](Value Number, ValueRange) {
-             memref::StoreOp::create(W.B, W.Loc, Zero, Counts,
-                                     W.split(Number, Sizes, Warps * D.Values));
-             return SmallVector<Value>();
-           });
+    for (int64_t K = 0; K < Warps * D.Values; K += Threads) {
+      Value Number = W.add(Thread, W.index(K));
+      auto Store = [&] {
+        memref::StoreOp::create(W.B, W.Loc, Zero, Counts,
+                                W.split(Number, Sizes, Warps * D.Values));
+      };
+      if (K + Threads <= Warps * D.Values)
+        Store();
+      else
+        W.when(W.less(Number, W.index(Warps * D.Values)), Store);
+    }
   }
 
   GpuWriter &W;
