@@ -16,6 +16,16 @@
 #include "passes/kernels/math/ExpandMath.h"
 #include "passes/tile/Passes.h"
 
+// Here and not in the headers: fifty functions with a lambda each are half a
+// second of each file that includes them.
+namespace kpc::graph {
+#define GEN_PASS_REGISTRATION
+#include "passes/graph/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/graph/ChooseRecurrent.h.inc"
+} // namespace kpc::graph
+
 void kpc::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();

@@ -16,9 +16,6 @@ namespace kpc::graph {
 #define GEN_PASS_DECL
 #include "passes/graph/ChooseRecurrent.h.inc"
 
-#define GEN_PASS_REGISTRATION
-#include "passes/graph/ChooseRecurrent.h.inc"
-
 } // namespace kpc::graph
 
 #endif // KPC_PASSES_GRAPH_CHOOSERECURRENT_H

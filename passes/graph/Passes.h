@@ -56,9 +56,6 @@ std::unique_ptr<mlir::Pass>
 createRoundByFeedback(const RoundByFeedbackOptions &Options, WeightReader Read,
                       MomentReader Moments, WeightWriter Write);
 
-#define GEN_PASS_REGISTRATION
-#include "passes/graph/Passes.h.inc"
-
 } // namespace kpc::graph
 
 #endif // KPC_PASSES_GRAPH_PASSES_H

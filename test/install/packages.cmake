@@ -19,10 +19,10 @@ file(STRINGS ${BUILD}/CPackConfig.cmake version REGEX "CPACK_PACKAGE_VERSION \""
 string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" version "${version}")
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" soversion ${version})
 get_filename_component(cpack ${CMAKE_COMMAND} DIRECTORY)
-# xz takes most of the time of this test; what is shipped is made of the tree `release`.
+# Compression takes most of the time of this test; what is shipped is made of the tree `release`.
 set(compression)
 if(NOT STATIC)
-  set(compression -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip)
+  set(compression -D CPACK_DEBIAN_COMPRESSION_TYPE=none)
 endif()
 run(${cpack}/cpack --config ${BUILD}/CPackConfig.cmake -B ${work} -D CPACK_THREADS=${cores} ${compression})
 
