@@ -25,8 +25,8 @@ using namespace mlir;
 
 namespace kpc::nvptx {
 
-/// Kernels with more weights ask for none ahead. This is a third of the L2 cache
-/// of an H100 (50 MB): the kernel in front works on what the rest holds.
+/// Kernels with more weights ask for none ahead. This is a third of the L2
+/// cache of an H100 (50 MB): the kernel in front works on what the rest holds.
 static constexpr int64_t MostPrefetched = 16 << 20;
 
 /// Pieces are lines of the L2 cache.
