@@ -289,6 +289,10 @@ static void addQuantisation(OpPassManager &Passes,
   graph::QuantiseConvsOptions Convs;
   Ask(Convs);
   Convs.Fp8 = Use(target::multipliesFp8(For.first()));
+  // Those of other chips were compared with nothing that was measured.
+  if (hasWgmma(For))
+    for (const target::Target *T : For.Targets)
+      Convs.Targets.emplace_back(T->Name);
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseConvs(Convs));
   graph::QuantiseGemmsOptions Gemms;
   Ask(Gemms);

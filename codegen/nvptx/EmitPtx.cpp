@@ -8,6 +8,7 @@
 
 #include "codegen/nvptx/EarlyLaunch.h"
 #include "codegen/nvptx/Nvptx.h"
+#include "codegen/nvptx/PairCodes.h"
 #include "dialects/kernel/Kernel.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -203,6 +204,7 @@ FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
   if (llvm::verifyModule(Llvm, &BrokenStream))
     return Module.emitError("LLVM IR is not valid: ") << Broken;
   optimise(Llvm, *Machine);
+  pairCodes(Llvm);
   if (T.launchesEarly())
     launchEarly(Module, Llvm, T.PtxVersion);
   if (T.PtxVersion < FirstPtxOfUsedBytes)

@@ -151,13 +151,15 @@ def QuantiseConvs : Pass<"quantise-convs", "::mlir::func::FuncOp"> {
     Filters have a scale for each output. The image has the one that the module's
     `graph.calibration` gives, and of integers becomes ui8 where nothing of it is
     negative. Options are those of quantise-gemms. Convolutions that kernels of
-    codes do not take stay as they are.
+    codes do not take stay as they are, and so do those that a target's cost model
+    has slower in FP8 than in 16 bits.
   }];
   let options = [
     Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
     ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
     Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
-    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">,
+    ListOption<"Targets", "targets", "std::string", "Targets with wgmma as --arch names them, whose cost models are asked of FP8; none: nothing is">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

@@ -1,5 +1,4 @@
-//===- QuantiseConvs.cpp - Convolutions of codes from those of floats
-//------===//
+//===- QuantiseConvs.cpp - Convolutions of codes from those of floats -----===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -21,10 +20,12 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "passes/graph/CodeCosts.h"
 #include "passes/graph/CodeProducts.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/MakeCodes.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/TargetNames.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -48,13 +49,20 @@ struct QuantiseConvsPass : graph::impl::QuantiseConvsBase<QuantiseConvsPass> {
         CodePolicy::read({TypeName, For, Int8, Fp8}, Func);
     if (failed(Policy))
       return signalPassFailure();
+    auto Asked = targetsNamed(Targets, Func);
+    if (failed(Asked))
+      return signalPassFailure();
+    shape::Facts Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
     SmallVector<ConvOp> Products;
     Func.walk([&](ConvOp Op) {
       if (multipliesWeight(Op))
         Products.push_back(Op);
     });
     for (ConvOp Op : Products) {
-      if (StringRef Why = Policy->refusal(Op); !Why.empty())
+      std::string Why = Policy->refusal(Op).str();
+      if (Why.empty() && Policy->typeOf(Op) == CodeType::Fp8)
+        Why = slowerAsFp8(Op, Facts, *Asked);
+      if (!Why.empty())
         tellOfRefusal(Op, Why);
       else
         rewrite(Op, Policy->typeOf(Op), Policy->useOf(Policy->typeOf(Op)));

@@ -26,11 +26,12 @@ std::string ConvSchedule::str() const {
 
 namespace {
 
-/// Bytes of the shortest line that copies swizzle.
-constexpr int64_t ShortLineBytes = 32;
 /// Cycles that a step along K takes beside its products: stages of half the
 /// bytes took 8 % longer on an H200 (tiles of 128×256, 8192³).
 constexpr double StepCycles = 40;
+/// Instructions of an epilogue that `EpilogueCycles` has room for: a bias and
+/// an activation.
+constexpr double UsualOperations = 2;
 
 double stepsOf(const ConvShape &Shape, int64_t Slice) {
   return double(Shape.Taps) * std::ceil(double(Shape.Channels) / double(Slice));
@@ -63,9 +64,14 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
               (std::max(Bytes / CacheBytesPerCycle, Lines / LinesPerCycle) +
                StepCycles) /
               PerMicrosecond;
-  Cost.Epilogue = EpilogueCycles * double(S.TileM) / 128 *
+  double Stores = EpilogueCycles * double(S.TileM) / 128 *
                   double(S.storedColumns()) / StagingColumns *
-                  double(Shape.ResultBytes) / 2 / PerMicrosecond;
+                  double(Shape.ResultBytes) / 2,
+         Arithmetic =
+             double(S.TileM * S.storedColumns()) *
+             std::max(Shape.EpilogueOperations - UsualOperations, 0.0) /
+             LanesPerCycle;
+  Cost.Epilogue = (Stores + Arithmetic) / PerMicrosecond;
   if (S.SplitK > 1)
     Cost.Reduce =
         (double(S.accumulatorBytes()) / PeerBytesPerCycle + MeetCycles) /
@@ -101,7 +107,7 @@ bool isLegalCluster(const ConvSchedule &S, const ConvShape &Shape,
          (double(Shape.Taps) *
                   std::ceil(double(Shape.LeastChannels) / double(S.TileK)) >=
               double(S.SplitK) &&
-          S.storedColumns() % 16 == 0 &&
+          S.storesWholeLines(Shape.ResultBytes) &&
           S.accumulatorBytes() <= S.Stages * S.stageBytes(Shape.ElementBytes));
 }
 

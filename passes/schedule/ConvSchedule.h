@@ -30,6 +30,8 @@ struct ConvShape {
   bool KMajor = false;        ///< the filter is contiguous along channels
   int64_t LeastChannels = 1;  ///< whatever is optimal
   bool ReadsAtResult = false; ///< the epilogue reads a residual
+  /// Instructions that the epilogue has for each element of the result.
+  double EpilogueOperations = 0;
 };
 
 /// `TileK`: channels of a slice. Blocks share outputs alone, not pixels:

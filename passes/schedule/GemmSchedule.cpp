@@ -34,6 +34,11 @@ int64_t GemmSchedule::partColumns() const {
   return std::gcd(storedColumns(), StagingColumns);
 }
 
+bool GemmSchedule::storesWholeLines(int64_t ResultBytes) const {
+  return storedColumns() % 16 == 0 &&
+         partColumns() * ResultBytes >= ShortLineBytes;
+}
+
 bool GemmSchedule::hasRoomToPromote() const {
   return !PingPong && 2 * sumsOfThread() <= (TileM == MaxM ? MostPromotedOfThree
                                                            : MostPromotedSums);
@@ -206,11 +211,11 @@ bool isLegalCluster(const GemmSchedule &S, const GemmShape &Shape,
   // One reason for a cluster at a time.
   if ((S.SplitK > 1) + (S.ClusterM > 1) + (S.ClusterN > 1) > 1)
     return false;
-  // No block is without a step; stores are of 16 columns or a multiple; the
-  // sums find room in the stages.
+  // No block is without a step; stores are of 16 columns or a multiple, and of
+  // 32 bytes or more; the sums find room in the stages.
   return S.SplitK == 1 ||
          ((Shape.MinK + S.TileK - 1) / S.TileK >= S.SplitK &&
-          S.storedColumns() % 16 == 0 &&
+          S.storesWholeLines(Shape.ResultBytes) &&
           S.accumulatorBytes() <= S.Stages * S.stageBytes(Shape.ElementBytes));
 }
 

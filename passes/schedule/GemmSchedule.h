@@ -76,6 +76,8 @@ struct GemmSchedule {
   /// Columns of the tile that one block stores, and of one store.
   int64_t storedColumns() const { return TileN / SplitK; }
   int64_t partColumns() const;
+  /// Whether a row of what one store moves is one that copies swizzle.
+  bool storesWholeLines(int64_t ResultBytes) const;
   /// Warpgroups that multiply, and the rows of a tile that each has.
   int64_t consumers() const { return PingPong ? 2 : TileM / 64; }
   int64_t consumerRows() const { return PingPong ? TileM : 64; }
@@ -146,6 +148,8 @@ inline constexpr int64_t MaxRotateHalf = 64;
 inline constexpr int64_t MostPromotedSums = 192, MostPromotedOfThree = 64;
 /// A line of the second cache.
 inline constexpr int64_t CacheLineBytes = 128;
+/// The shortest line of shared memory that copies swizzle.
+inline constexpr int64_t ShortLineBytes = 32;
 
 /// Legal schedules, the best first; none where the target has no tensor cores
 /// of this kind or no memory for any.

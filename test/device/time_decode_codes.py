@@ -12,6 +12,7 @@ keys and values from memory, as time_decode.py has them. `ratio` is the time of 
 
 import sys
 
+import numpy
 import torch
 
 from decode_codes import scales
@@ -27,7 +28,7 @@ def tensors(case):
     given = {"q": heads(case["heads"], case["queries"]).to(KINDS[case["type"]])}
     numbers = {"q": given["q"]}
     for name, scale in zip("kv", scales(case)):
-        by = torch.from_numpy(scale).cuda().reshape(1, -1, 1, 1)
+        by = torch.from_numpy(numpy.asarray(scale)).cuda().reshape(1, -1, 1, 1)
         given[name] = (heads(case["groups"], case["keys"]) / by).clamp(-448, 448).to(torch.float8_e4m3fn)
         numbers[name] = given[name].float() * by
     return given, numbers

@@ -6,8 +6,9 @@
 
     python3 steps.py --kpc FILE --work-dir FOLDER [--arch host] [--device host]
 
-Kernels multiply by a reciprocal where they can show that no step moves (passes/kernels/math/ExpandMathQuantise.cpp). Each model
-quantises one input by one scale. The input has the eight floats on each side of each step, and numbers that are none.
+Kernels multiply by a reciprocal where they can show that no step moves (passes/kernels/math/ExpandMathQuantise.cpp, of FP8
+ExpandMathFp8.cpp). Each model quantises one input by one scale. The input has the eight floats on each side of each step, and numbers
+that are none.
 """
 
 import argparse
@@ -25,7 +26,27 @@ except ImportError as missing:
     sys.exit(77)
 
 EXTREMES = np.array([0, -0.0, 1e-45, -1e-45, 1e-38, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
-TYPES = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
+TYPES = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8, "e4m3": TensorProto.FLOAT8E4M3FN, "e5m2": TensorProto.FLOAT8E5M2}
+# Bits of the mantissa, the least normal number's exponent, and the greatest number.
+FP8 = {"e4m3": (3, -6, 448), "e5m2": (2, -14, 57344)}
+
+
+def rounded(x, element):
+    """To the nearest number of FP8 and within the greatest ones; x in f64."""
+    bits, least, most = FP8[element]
+    with np.errstate(all="ignore"):
+        exponent = np.maximum(np.frexp(x)[1] - 1, least)
+        unit = np.ldexp(1.0, exponent - bits)
+        return np.clip(np.where(np.isinf(x), x, np.rint(x / unit) * unit), -most, most)
+
+
+def steps_of_fp8(element):
+    bits, least, most = FP8[element]
+    normal = [(1 + fraction / 2**bits) * 2.0**exponent for exponent in range(least, 17) for fraction in range(2**bits)]
+    numbers = np.array([fraction * 2.0**(least - bits) for fraction in range(2**bits)] + normal)
+    numbers = numbers[numbers <= most * 1.2]
+    middle = (numbers[1:] + numbers[:-1]) / 2
+    return np.concatenate([-middle[::-1], middle])
 
 
 def scales():
@@ -34,8 +55,13 @@ def scales():
     return np.array(plain + list(np.exp(random.uniform(-12, 5, 8))), np.float32)
 
 
-def neighbours(scale, zero, info):
-    steps = (np.arange(int(info.min) - zero - 2, int(info.max) - zero + 3) + 0.5).astype(np.float64) * float(scale)
+def steps_of_integer(zero, element):
+    info = np.iinfo(element)
+    return np.arange(int(info.min) - zero - 2, int(info.max) - zero + 3) + 0.5
+
+
+def neighbours(scale, zero, element):
+    steps = (steps_of_fp8(element) if element in FP8 else steps_of_integer(zero, element)).astype(np.float64) * float(scale)
     middle = steps.astype(np.float32)
     found = [EXTREMES]
     below = above = middle
@@ -46,25 +72,31 @@ def neighbours(scale, zero, info):
 
 
 def expected(x, scale, zero, element, relu):
-    info = np.iinfo(element)
     with np.errstate(all="ignore"):
         x = np.where(x < 0, np.float32(0), x) if relu else x
+        if element in FP8:
+            return rounded((x / scale).astype(np.float64), element).astype(np.float32)
+        info = np.iinfo(element)
         code = np.rint(x / scale).astype(np.float32) + np.float32(zero)
         code = np.clip(code, info.min, info.max)
     return np.where(np.isnan(code), 0, code).astype(element)
 
 
-def model(count, cases):
+def model(counts, cases):
     nodes, outputs, constants = [], [], []
     for number, (scale, zero, element, relu) in enumerate(cases):
         source = f"x{number}"
-        constants += [numpy_helper.from_array(scale, f"s{number}"), numpy_helper.from_array(element(zero), f"z{number}")]
+        point = helper.make_tensor(f"z{number}", TYPES[element], [], b"\0", raw=True) if element in FP8 else numpy_helper.from_array(element(zero), f"z{number}")
+        constants += [numpy_helper.from_array(scale, f"s{number}"), point]
         if relu:
             nodes.append(helper.make_node("Relu", [source], [f"r{number}"]))
             source = f"r{number}"
-        nodes.append(helper.make_node("QuantizeLinear", [source, f"s{number}", f"z{number}"], [f"y{number}"]))
-        outputs.append(helper.make_tensor_value_info(f"y{number}", TYPES[element], [count]))
-    inputs = [helper.make_tensor_value_info(f"x{number}", TensorProto.FLOAT, [count]) for number in range(len(cases))]
+        code = f"code{number}" if element in FP8 else f"y{number}"
+        nodes.append(helper.make_node("QuantizeLinear", [source, f"s{number}", f"z{number}"], [code]))
+        if element in FP8:
+            nodes.append(helper.make_node("Cast", [code], [f"y{number}"], to=TensorProto.FLOAT))
+        outputs.append(helper.make_tensor_value_info(f"y{number}", TensorProto.FLOAT if element in FP8 else TYPES[element], [counts[number]]))
+    inputs = [helper.make_tensor_value_info(f"x{number}", TensorProto.FLOAT, [counts[number]]) for number in range(len(cases))]
     graph = helper.make_graph(nodes, "steps", inputs, outputs, constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
@@ -79,9 +111,9 @@ def main():
     work = options.work_dir
     work.mkdir(parents=True, exist_ok=True)
     cases = [(scale, zero, element, relu) for scale in scales() for zero, element, relu in
-             ((0, np.uint8, True), (0, np.int8, False), (128, np.uint8, True), (-7, np.int8, False))]
-    given = [neighbours(scale, zero, np.iinfo(element)) for scale, zero, element, _ in cases]
-    onnx.save(model(len(given[0]), cases), work / "steps.onnx")
+             ((0, np.uint8, True), (0, np.int8, False), (128, np.uint8, True), (-7, np.int8, False), (0, "e4m3", False), (0, "e5m2", True))]
+    given = [neighbours(scale, zero, element) for scale, zero, element, _ in cases]
+    onnx.save(model([x.size for x in given], cases), work / "steps.onnx")
     np.savez(work / "inputs.npz", **{f"x{number}": x for number, x in enumerate(given)})
     for words in (["compile", work / "steps.onnx", "--arch", options.arch, "-o", work / "steps.kpc"],
                   ["run", work / "steps.kpc", "--device", options.device, "--input", work / "inputs.npz", "-o", work]):
@@ -91,9 +123,11 @@ def main():
     wrong = 0
     for number, (x, case) in enumerate(zip(given, cases)):
         got, wanted = np.load(work / f"y{number}.npy"), expected(x, *case)
-        for place in np.flatnonzero(got != wanted)[:3]:
-            print(f"scale {case[0]!r}, zero point {case[1]}, {case[2].__name__}: {x[place]!r} gives {got[place]}, expected {wanted[place]}")
-        wrong += int((got != wanted).sum())
+        differs = (got != wanted) & ~(np.isnan(got) & np.isnan(wanted)) if case[2] in FP8 else got != wanted
+        for place in np.flatnonzero(differs)[:3]:
+            name = case[2] if case[2] in FP8 else case[2].__name__
+            print(f"scale {case[0]!r}, zero point {case[1]}, {name}: {x[place]!r} gives {got[place]}, expected {wanted[place]}")
+        wrong += int(differs.sum())
     print(f"{sum(x.size for x in given)} numbers by {len(cases)} scales and zero points: {wrong} wrong")
     return 1 if wrong else 0
 

@@ -327,7 +327,11 @@ template <typename Op> struct ExpandToFp8 : OpRewritePattern<Op> {
       X.V = convertTo<Op>(B, X.V, B.getF32Type());
     bool Converts = ByInstruction && X.V.getType().isF32() &&
                     O->template getParentOfType<gpu::GPUModuleOp>();
-    Int Code = Converts ? convertToFp8(X, Narrow) : f32ToFp8(X, Narrow);
+    std::optional<Int> Saturated =
+        Converts ? saturateToFp8(X, Narrow) : std::nullopt;
+    Int Code = Saturated  ? *Saturated
+               : Converts ? convertToFp8(X, Narrow)
+                          : f32ToFp8(X, Narrow);
     // Whoever takes the codes needs no number of FP8, which LLVM has none of.
     for (Operation *User : llvm::make_early_inc_range(O->getUsers()))
       if (auto Cast = dyn_cast<arith::BitcastOp>(User);

@@ -18,6 +18,8 @@
 
 #include "passes/kernels/math/ExpandMathValues.h"
 
+#include <optional>
+
 namespace mlir {
 class RewritePatternSet;
 } // namespace mlir
@@ -117,6 +119,12 @@ mlir::Value f32ToBF16(Real X);
 /// f32 whose rounding to fewer bits is the rounding of the f64: cut off, with
 /// the last bit set where anything was lost.
 Real narrowToOdd(Real X);
+
+// ExpandMathFp8.cpp
+/// The codes of a scalar that was brought within the greatest numbers of FP8,
+/// by one instruction and without a division by a constant; none where it was
+/// not, or where a NaN might have a sign.
+std::optional<Int> saturateToFp8(Real X, mlir::FloatType To);
 
 // ExpandMathQuantise.cpp
 /// Numbers that a known scale makes integers of 8 bits of.

@@ -102,6 +102,35 @@ TEST(ConvSchedule, LongSumsOfFewTilesAreSplit) {
     EXPECT_EQ(One.Schedule.SplitK, 1);
 }
 
+// Lines of shared memory that copies swizzle have 32 bytes and more: of parts
+// of a sum whose results are codes, 32 columns.
+TEST(ConvSchedule, PartsOfCodesAreWholeLines) {
+  for (ConvShape Shape : Shapes) {
+    Shape.ElementBytes = Shape.ResultBytes = 1;
+    Shape.KMajor = true;
+    for (const ConvCost &One : rankConvSchedules(Shape, hopper())) {
+      SCOPED_TRACE(One.Schedule.str());
+      EXPECT_GE(One.Schedule.partColumns(), 32);
+    }
+  }
+  ConvShape Shape = shapeOf(196, 512, 512, 9);
+  EXPECT_TRUE(readConvSchedule("conv 128x64x64 stages 4 group_m 1 split_k 4",
+                               Shape, hopper()));
+  Shape.ElementBytes = Shape.ResultBytes = 1;
+  Shape.KMajor = true;
+  EXPECT_FALSE(readConvSchedule("conv 128x64x64 stages 4 group_m 1 split_k 4",
+                                Shape, hopper()));
+}
+
+TEST(ConvSchedule, EpiloguesOfManyInstructionsCost) {
+  ConvShape Shape = Shapes[0];
+  double Plain = rankConvSchedules(Shape, hopper())[0].Total;
+  Shape.EpilogueOperations = 2;
+  EXPECT_EQ(rankConvSchedules(Shape, hopper())[0].Total, Plain);
+  Shape.EpilogueOperations = 20;
+  EXPECT_GT(rankConvSchedules(Shape, hopper())[0].Total, Plain);
+}
+
 TEST(ConvSchedule, SumsOfFp8FitTwice) {
   for (ConvShape Shape : Shapes) {
     Shape.ElementBytes = 1;

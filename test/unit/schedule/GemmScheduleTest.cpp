@@ -137,6 +137,19 @@ TEST(GemmSchedule, PairsOfRunsStayTogether) {
   }
 }
 
+// Lines of shared memory that copies swizzle have 32 bytes and more: of parts
+// of a sum whose results are codes, 32 columns.
+TEST(GemmSchedule, PartsOfCodesAreWholeLines) {
+  for (GemmShape Shape : Shapes) {
+    Shape = knownSum(Shape);
+    Shape.ElementBytes = Shape.ResultBytes = 1;
+    for (const GemmCost &One : rankGemmSchedules(Shape, hopper())) {
+      SCOPED_TRACE(One.Schedule.str());
+      EXPECT_GE(One.Schedule.partColumns(), 32);
+    }
+  }
+}
+
 // Few tiles of a long sum are shared by blocks, each of which has a step.
 TEST(GemmSchedule, LongSumsAreSplit) {
   for (GemmShape Shape : Shapes) {

@@ -325,6 +325,7 @@ FamilyAnswer queryConvHopper(FusedKernel &Form, const target::Target &T) {
   Shape.ResultBytes = bytesOf(Conv->P.D.Element);
   Shape.KMajor = Conv->isKMajor();
   Shape.ReadsAtResult = Conv->P.ReadsAtResult;
+  Shape.EpilogueOperations = epilogueOperations(Conv->P);
   if (Shape.Places < FewestForMma || Shape.Outputs < FewestForMma)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
   return FamilyAnswer::offer(

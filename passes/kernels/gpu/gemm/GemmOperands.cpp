@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -108,13 +109,37 @@ static double instructionsOf(Operation &Op) {
   return isa<math::ExpOp, math::Exp2Op, tensor::ExtractOp>(Op) ? 2 : 1;
 }
 
+/// Whether a value of a generic's body is the same constant for all elements.
+static bool isConstant(linalg::GenericOp Op, Value V) {
+  if (auto Element = dyn_cast<BlockArgument>(V);
+      Element && Element.getArgNumber() < Op.getNumDpsInputs()) {
+    auto Fill = Op.getDpsInputOperand(Element.getArgNumber())
+                    ->get()
+                    .getDefiningOp<linalg::FillOp>();
+    if (!Fill)
+      return false;
+    V = Fill.getInputs().front();
+  }
+  return matchPattern(V, m_Constant());
+}
+
+/// What makes codes of 8 bits by a constant scale: one product in place of the
+/// division, and bounds that the conversion has (ExpandMathFp8.cpp,
+/// ExpandMathQuantise.cpp).
+static double instructionsToCodes(linalg::GenericOp Of, Operation &Op) {
+  if (isa<arith::DivFOp>(Op) && isConstant(Of, Op.getOperand(1)))
+    return 1;
+  return isa<arith::SelectOp>(Op) ? 0 : instructionsOf(Op);
+}
+
 double epilogueOperations(const GemmMatch &P) {
   double Count = 0;
+  bool ToCodes = P.D.Element.getIntOrFloatBitWidth() == 8;
   auto Func = P.C.R.Op->getParentOfType<func::FuncOp>();
   for (auto Op : Func.getOps<linalg::GenericOp>())
     if (Op.getNumReductionLoops() == 0)
       for (Operation &One : Op.getBody()->without_terminator())
-        Count += instructionsOf(One);
+        Count += ToCodes ? instructionsToCodes(Op, One) : instructionsOf(One);
   return Count;
 }
 
