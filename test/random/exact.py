@@ -3,24 +3,76 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a graph computes with floats of 64 bits, by ONNX's reference: who is right where kpc and onnxruntime differ.
 
-    exact.results(model, feed)      name -> array, floats rounded to f32 at the end
+    exact.results(model, feed)              name -> array, floats rounded to f32 at the end
+    exact.rounding(model, feed, sure, bit)  name -> how much each output changes, at most, where every step rounds to this bit
 
-onnxruntime adds thousands of elements one by one, rounds the places of linear Resize to f32, and gives the least finite number
-for a window of pads alone, where the standard has negative infinity (docs/missing.md, "Where ONNX's text leaves room").
+onnxruntime adds thousands of elements one by one, takes variances as differences of squares, rounds the places of linear Resize to
+f32, and gives the least finite number for a window of pads alone, where the standard has negative infinity (docs/missing.md, "Where
+ONNX's text leaves room").
 """
+
+import itertools
+import math
 
 import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops import op_max_pool
+
+# What these give is an element of what they got, or a decision: nothing is rounded, and what decides is not to be changed.
+KEEPS = set("""Abs And ArgMax ArgMin BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Clip Concat DepthToSpace Equal Expand
+Flatten Floor Gather GatherElements GlobalMaxPool Greater GreaterOrEqual Identity IsInf IsNaN Less LessOrEqual Max MaxPool Min Neg Not
+OneHot Or Pad ReduceMax ReduceMin Relu Reshape Round ScatterElements Shape Shrink Sign Slice SpaceToDepth Split Squeeze
+ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Where Xor""".split())
+# These round once, at the end. Others are known to give what they would of inputs that differ in their last bits.
+ROUND_ONCE = {"Add", "Sub", "Mul", "Div", "Pow", "Sum"}
+SAMPLES = 3
 
 
-class MaxPool(op_max_pool.MaxPool):
-    def _run(self, *inputs, **attributes):
-        return tuple(np.where(one <= np.finfo(one.dtype).min, -np.inf, one) if one.dtype.kind == "f" else one
-                     for one in super()._run(*inputs, **attributes))
+# What ONNX's own lack, or compute for some sizes alone.
+
+class MaxPool(OpRun):
+    def _run(self, x, auto_pad=None, ceil_mode=0, dilations=None, kernel_shape=None, pads=None, storage_order=None, strides=None):
+        rank = x.ndim - 2
+        dilations, strides, pads = dilations or [1] * rank, strides or [1] * rank, pads or [0] * 2 * rank
+        if ceil_mode or auto_pad not in (None, "NOTSET"):
+            raise NotImplementedError("MaxPool whose pads follow from its sizes")
+        x = np.pad(x, [(0, 0)] * 2 + list(zip(pads[:rank], pads[rank:])), constant_values=-np.inf)
+        sizes = [(size - dilation * (kernel - 1) - 1) // stride + 1
+                 for size, dilation, kernel, stride in zip(x.shape[2:], dilations, kernel_shape, strides)]
+        taps = [x[(..., *(slice(tap * dilation, tap * dilation + (size - 1) * stride + 1, stride)
+                          for tap, dilation, size, stride in zip(place, dilations, sizes, strides)))]
+                for place in itertools.product(*map(range, kernel_shape))]
+        return (np.max(taps, axis=0), )
+
+
+class Mean(OpRun):
+    def _run(self, *inputs):
+        return (sum(inputs) / len(inputs), )
+
+
+class LRN(OpRun):
+    def _run(self, x, alpha=None, beta=None, bias=None, size=None):
+        before, after = (size - 1) // 2, math.ceil((size - 1) / 2)
+        squares = [np.sum(x[:, max(0, c - before):c + after + 1]**2, axis=1) for c in range(x.shape[1])]
+        return (x / (bias + alpha / size * np.stack(squares, axis=1))**beta, )
+
+
+class GlobalLpPool(OpRun):
+    def _run(self, x, p=None):
+        return (np.sum(np.abs(x)**p, axis=tuple(range(2, x.ndim)), keepdims=True)**(1 / p), )
+
+
+class GroupNormalization(OpRun):
+    """ONNX's own keeps its variance, a difference of squares, in f32."""
+
+    def _run(self, x, scale, bias, epsilon=None, num_groups=None, stash_type=None):
+        groups = x.reshape(x.shape[0], num_groups, -1)
+        centred = groups - groups.mean(axis=2, keepdims=True)
+        normed = centred / np.sqrt(np.mean(centred**2, axis=2, keepdims=True) + epsilon)
+        channels = (-1, *[1] * (x.ndim - 2))
+        return (normed.reshape(x.shape) * scale.reshape(channels) + bias.reshape(channels), )
 
 
 class GatherElements(OpRun):
@@ -56,11 +108,51 @@ def widen_graph(graph):
                 widen_graph(attribute.g)
 
 
-def results(model, feed):
+def jittered(array, bit, random, where=True):
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64:
+        return array
+    return np.asarray(np.where(where, array * (1 + bit * random.choice([-1.0, 1.0], array.shape)), array))
+
+
+def rounds(array, bit):
+    """Which elements have more bits than are stored."""
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64:
+        return False
+    scaled = np.frexp(array)[0] / bit
+    return np.isfinite(array) & (scaled != np.round(scaled))
+
+
+def make_round(node, bit, random):
+    """Each element this node reads or makes is from now on off by a last bit, up or down, where the node may round."""
+    if node.op_type in KEEPS or (node.op_type == "Resize" and node.mode == "nearest"):
+        return
+    run = node.run
+
+    def rounded(*inputs, **context):
+        if node.op_type not in ROUND_ONCE:
+            inputs = [jittered(array, bit, random) for array in inputs]
+        return tuple(jittered(array, bit, random, rounds(array, bit)) for array in run(*inputs, **context))
+    node.run = rounded
+
+
+def results(model, feed, bit=0, seed=0):
     wide = onnx.ModelProto()
     wide.CopyFrom(model)
     widen_graph(wide.graph)
-    evaluator = ReferenceEvaluator(wide, new_ops=[MaxPool, GatherElements])
+    evaluator = ReferenceEvaluator(wide, new_ops=[MaxPool, Mean, LRN, GlobalLpPool, GroupNormalization, GatherElements])
+    random = np.random.Generator(np.random.PCG64(seed))
+    for node in evaluator.rt_nodes_ if bit else ():
+        make_round(node, bit, random)
     with np.errstate(all="ignore"):
         found = evaluator.run(None, {name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in feed.items()})
         return {o.name: array.astype(np.float32) if array.dtype == np.float64 else array for o, array in zip(model.graph.output, found)}
+
+
+def rounding(model, feed, sure, bit):
+    changes = {name: np.zeros(np.shape(array)) for name, array in sure.items()}
+    for seed in range(SAMPLES):
+        for name, array in results(model, feed, bit, seed).items():
+            if array.dtype == np.float32:
+                with np.errstate(invalid="ignore"):
+                    changes[name] = np.maximum(changes[name], np.abs(array.astype(np.float64) - sure[name]))
+    return changes

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/Requirements.h"
 #include "dialects/graph/SizeReasons.h"
 #include "test/unit/onnx/Imported.h"
 
@@ -324,6 +325,27 @@ TEST(AssumedSizes, ASqueezeOfWhatMustBeOne) {
             "taken to be 512: the node needs the size floordiv(d2, 512) to be "
             "1; any from 512 to 1023 would do\n"
             "  hint: for another, compile with --dim d2=VALUE\n");
+}
+
+/// A slice of one element is one where there are so many.
+TEST(AssumedSizes, AnExpandOfASliceOfOne) {
+  ModelProto M = model();
+  input(M, "x", {-1});
+  input(M, "like", {-1, -1});
+  int64s(M, "from", {1}, {5});
+  int64s(M, "to", {1}, {6});
+  node(M, "Slice", {"x", "from", "to"}, {"one"}, "slice");
+  node(M, "Shape", {"like"}, {"size"}, "shape");
+  node(M, "Expand", {"one", "size"}, {"y"}, "n");
+  output(M, "y");
+  Imported I(M);
+  EXPECT_EQ(I.Diags.text(), "");
+  EXPECT_EQ(I.result(), "!graph.tensor<[d0, d1], f32>");
+  std::vector<graph::Requirement> Must = graph::requirements(*I.Module);
+  ASSERT_EQ(Must.size(), 1U);
+  EXPECT_TRUE(Must[0].Equal);
+  EXPECT_EQ(Must[0].Right, shape::Expr(1));
+  EXPECT_EQ(Must[0].Reason, "'n' (Expand) makes d1 elements of one");
 }
 
 TEST(AssumedSizes, ASliceTo1e9IsToTheEnd) {

@@ -239,6 +239,26 @@ static void importSqueeze(NodeImport &N) {
   N.result(0, N.reshape(X, Sizes));
 }
 
+/// A size that is 0 or 1, as that of a slice of one element is, must be 1 where
+/// it is to be more. X as it is then.
+static Value withOnes(NodeImport &N, Value X, ArrayRef<Expr> Target) {
+  Dims Sizes(N.dims(X));
+  for (size_t I = 0; I < Sizes.size(); ++I) {
+    size_t FromEnd = Sizes.size() - I;
+    Expr Size = N.current(Sizes[I]);
+    if (FromEnd > Target.size() || Size.isConstant() ||
+        N.importer().facts().range(Size).Max > 1)
+      continue;
+    Expr To = N.current(Target[Target.size() - FromEnd]);
+    if (To == Expr(1) || N.importer().facts().isEqual(Size, To).value_or(false))
+      continue;
+    if (N.importer().require(Size, true, Expr(1),
+                             "makes " + To.str() + " elements of one", N))
+      X = N.sliceAxis(X, I, 0, 1);
+  }
+  return X;
+}
+
 static void importExpand(NodeImport &N) {
   Value X = N.input(0);
   if (N.bad())
@@ -252,6 +272,9 @@ static void importExpand(NodeImport &N) {
       return;
     Target.emplace(To->begin(), To->end());
   }
+  X = withOnes(N, X, *Target);
+  if (!X)
+    return;
   if (std::optional<Dims> Sizes = N.broadcastSizes(N.dims(X), *Target))
     N.result(0, N.broadcast(X, *Sizes));
 }

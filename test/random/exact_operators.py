@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests what judges random graphs: exact.py's own operators, and what it takes to be rounding.
+
+    python3 exact_operators.py
+
+Exits 0 where all is right, 77 (a skip) where a peer is not installed, else 1.
+"""
+
+import sys
+
+SKIPPED = 77
+
+try:
+    import numpy as np
+    import onnxruntime
+    from onnx import TensorProto, helper
+except ImportError as error:
+    print(f"SKIPPED: the Python package '{error.name}' is not installed")
+    sys.exit(SKIPPED)
+
+import exact
+
+BIT = 2.0**-24
+
+
+def model_of(nodes, feed):
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape) for name, array in feed.items()]
+    outputs = [helper.make_tensor_value_info(nodes[-1].output[0], TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "g", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def rounding(nodes, feed):
+    """The exact result, and by how much rounding may change an element of it at most."""
+    model = model_of(nodes, feed)
+    sure = exact.results(model, feed)
+    (name, changes), = exact.rounding(model, feed, sure, BIT).items()
+    return sure[name], changes.max()
+
+
+def wrong_operators(random):
+    """Numbers near 1 are no matter for onnxruntime."""
+    x = random.uniform(-2, 2, (2, 6, 9, 8)).astype(np.float32)
+    parts = {"y": random.uniform(-1, 1, (8, )).astype(np.float32), "z": np.array(0.5, np.float32)}
+    sizes = {"scale": random.uniform(-1, 1, (6, )).astype(np.float32), "bias": random.uniform(-1, 1, (6, )).astype(np.float32)}
+    cases = [
+        ("Mean", {"y": parts["y"], "x": x, "z": parts["z"]}, {}),
+        ("LRN", {"x": x}, {"size": 1}),
+        ("LRN", {"x": x}, {"size": 5, "alpha": 0.5}),
+        ("GlobalLpPool", {"x": x}, {"p": 1}),
+        ("GlobalLpPool", {"x": x}, {"p": 2}),
+        ("GroupNormalization", {"x": x, **sizes}, {"num_groups": 3, "epsilon": 1e-2}),
+        ("MaxPool", {"x": x}, {"kernel_shape": [3, 2], "pads": [1, 1, 0, 1]}),
+        ("MaxPool", {"x": x}, {"kernel_shape": [2, 3], "pads": [0, 1, 1, 1], "strides": [2, 3], "dilations": [2, 1]}),
+    ]
+    for operator, feed, attributes in cases:
+        model = model_of([helper.make_node(operator, list(feed), ["r"], **attributes)], feed)
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        want, got = session.run(None, feed)[0], exact.results(model, feed)["r"]
+        if got.shape != want.shape or not np.allclose(got, want, rtol=1e-4, atol=1e-5):
+            yield f"{operator} {attributes}: {got.ravel()[:3]} {got.shape}, expected {want.ravel()[:3]} {want.shape}"
+
+
+def wrong_rounding():
+    x = {"x": (np.arange(12, dtype=np.float32).reshape(4, 3) - 4) / 8}
+    floored = [helper.make_node("Add", ["x", "x"], ["twice"]), helper.make_node("Floor", ["twice"], ["r"])]
+    if (change := rounding(floored, x)[1]) != 0:
+        yield f"a sum that is exact is floored: it changes by {change}, expected 0"
+    # The mean of equal numbers may be off by a last bit of theirs, of which no change of the input tells.
+    rows = {"x": np.full((4, 3), 20.3, np.float32), "scale": np.ones(3, np.float32)}
+    norm = [helper.make_node("LayerNormalization", ["x", "scale"], ["r"], epsilon=1e-2)]
+    result, change = rounding(norm, rows)
+    if result.any() or not BIT * 20 < change < BIT * 20 * 100:
+        yield f"a norm of equal numbers is {result.ravel()[:3]} and changes by {change}, expected 0 and some 1e-5"
+    # A negative number has whole powers alone.
+    power = {**x, "p": np.array(2, np.float32)}
+    result, change = rounding([helper.make_node("Pow", ["x", "p"], ["s"]), helper.make_node("Sqrt", ["s"], ["r"])], power)
+    if not change < 1e-6:
+        yield f"a root of squares changes by {change}, expected less than 1e-6"
+
+
+def main():
+    problems = [*wrong_operators(np.random.Generator(np.random.PCG64(0))), *wrong_rounding()]
+    print("\n".join(problems) or "all is right")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
