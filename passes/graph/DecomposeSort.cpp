@@ -228,7 +228,7 @@ Value Sorter::packed(Value Codes, Value Indices) {
 Value Sorter::rank(Value X, const Expr &Count) {
   SmallVector<Expr> Dims(TensorMath::dims(X));
   int64_t Last = int64_t(Dims.size()) - 1;
-  Expr Size = Dims.back();
+  const Expr &Size = Dims.back();
   SmallVector<Expr> Square(Dims), Own(Dims), Other(Dims);
   Square.push_back(Size);
   Own.push_back(Expr(1));

@@ -267,7 +267,7 @@ int cli::runProgram(int Count, char **Arguments) {
   addCommands(Main, Chosen, Count > 1 ? Arguments[1] : "");
   for (CLI::App *Command : Main.get_subcommands({})) {
     Command->group("Commands")->footer(examplesText(Command->get_name()));
-    addChoice(*Command, "--color", ColourWords,
+    addChoice(*Command, "--color", {"auto", "always", "never"},
               "colour messages (default: auto, where they go to a terminal)",
               [](const std::string &) {});
   }

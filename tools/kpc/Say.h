@@ -18,12 +18,8 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace kpc::cli {
-
-/// The values of --color.
-inline const std::vector<std::string> ColourWords = {"auto", "always", "never"};
 
 /// Looks for --color among the arguments, before these are read: what is wrong
 /// with them is said in colour, too.

@@ -495,6 +495,7 @@ static void logSpace(NodeImport &N) {
   if (N.bad() || !T || Steps < 0 || Steps > 1'000'000)
     return N.give();
   std::vector<double> Values;
+  Values.reserve(static_cast<size_t>(Steps));
   for (int64_t I = 0; I < Steps; ++I)
     Values.push_back(std::pow(
         Base,
