@@ -17,7 +17,7 @@
 
 #include "passes/schedule/ConvSchedule.h"
 
-#include <cstdio>
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -122,12 +122,10 @@ std::string graph::slowerAsFp8(ConvOp Op, const shape::Facts &Facts,
                           Floats = Of.cost(false, false, *T);
     if (!Codes || !Floats || *Codes <= *Floats)
       continue;
-    char Text[96];
-    std::snprintf(Text, sizeof Text,
-                  "by the cost model of %s it takes %.1f us, and %.1f in 16 "
-                  "bits",
-                  T->Name.data(), *Codes, *Floats);
-    return Text;
+    return llvm::formatv("by the cost model of {0} it takes {1:f1} us, and "
+                         "{2:f1} in 16 bits",
+                         StringRef(T->Name), *Codes, *Floats)
+        .str();
   }
   return "";
 }
