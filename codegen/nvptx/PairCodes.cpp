@@ -60,7 +60,9 @@ conversionsOf(llvm::InsertElementInst &Last) {
     if (!At || At->getZExtValue() >= All.size())
       return {};
     llvm::IntrinsicInst *&One = All[At->getZExtValue()];
-    if (!One && !(One = convertedAlone(Insert->getOperand(1))))
+    if (!One)
+      One = convertedAlone(Insert->getOperand(1));
+    if (!One)
       return {};
     V = Insert->getOperand(0);
   }

@@ -91,7 +91,14 @@ static void maxWithIndices(NodeImport &N, Value X, const Spatial &S,
   int64_t Taps = 1;
   for (size_t I = 0; I < S.count(); ++I) {
     int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
-    Out.push_back((N.dims(Padded)[I + 2] - Reach).floorDiv(S.Stride[I]) + 1);
+    const Expr &Size = N.dims(Padded)[I + 2];
+    if (Size.asConstant().value_or(Reach) < Reach) {
+      N.fail(Code::ImportShape, "a window of " + std::to_string(Reach) +
+                                    " does not fit the padded size of " +
+                                    Size.str());
+      return;
+    }
+    Out.push_back((Size - Reach).floorDiv(S.Stride[I]) + 1);
     Taps *= S.Kernel[I];
     if (Taps > 1024) {
       N.unsupported("the indices of maxima in windows of more than 1024 "
