@@ -13,6 +13,7 @@
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/import/custom/Manifest.h"
+#include "compiler/import/torch/ImportProgram.h"
 #include "compiler/import/torch/Zip.h"
 #include "compiler/import/torchscript/Archive.h"
 #include "compiler/kernels/KernelPhase.h"
@@ -78,6 +79,7 @@ private:
                  llvm::function_ref<void(mlir::OpPassManager &)> Add);
   bool dumpInto(mlir::PassManager &Passes, llvm::StringRef Room);
   bool loadOnnx(const std::string &Path);
+  torch::ImportOptions torchOptions();
   bool loadProgram(const std::string &Path);
   bool loadScript(const std::string &Path);
   bool refuseScriptOptions();

@@ -43,6 +43,17 @@ bool Compilation::loadOnnx(const std::string &Path) {
   return static_cast<bool>(Module) && !Diags.hasErrors();
 }
 
+/// What both importers of PyTorch's files are told.
+torch::ImportOptions Compilation::torchOptions() {
+  torch::ImportOptions Import;
+  for (const auto &[Name, Facts] : Options.Dims)
+    Import.Dims.emplace(Name, Facts);
+  Import.Places.insert(Options.Places.begin(), Options.Places.end());
+  Import.Custom = &Operators;
+  Import.Notes = &Report.Notes;
+  return Import;
+}
+
 /// An archive of torch.export.
 bool Compilation::loadProgram(const std::string &Path) {
   if (!Options.Values.empty()) {
@@ -51,24 +62,14 @@ bool Compilation::loadProgram(const std::string &Path) {
         .hint("fix the value where the program is exported");
     return false;
   }
-  torch::ImportOptions Import;
-  for (const auto &[Name, Facts] : Options.Dims)
-    Import.Dims.emplace(Name, Facts);
-  Import.Places.insert(Options.Places.begin(), Options.Places.end());
-  Import.Custom = &Operators;
-  Import.Notes = &Report.Notes;
+  torch::ImportOptions Import = torchOptions();
   Module = torch::importProgram(Context, Path, Import, Weights, Diags);
   return static_cast<bool>(Module) && !Diags.hasErrors();
 }
 
 /// An archive of torch.jit.save.
 bool Compilation::loadScript(const std::string &Path) {
-  torch::ImportOptions Import;
-  for (const auto &[Name, Facts] : Options.Dims)
-    Import.Dims.emplace(Name, Facts);
-  Import.Places.insert(Options.Places.begin(), Options.Places.end());
-  Import.Custom = &Operators;
-  Import.Notes = &Report.Notes;
+  torch::ImportOptions Import = torchOptions();
   torchscript::ScriptOptions Script;
   Script.Shapes = Options.InputShapes;
   Script.Types = Options.InputTypes;

@@ -9,7 +9,7 @@
 /// \file
 /// cvt.rn.satfinite.e4m3x2.f32 and .e5m2x2 convert two numbers (PTX ISA
 /// 9.7.9.21), but expressions of an element are written for one, and convert it
-/// beside a zero. What a thread stores together becomes
+/// with a zero. What a thread stores together becomes
 ///
 ///   <2 x i8> {trunc(cvt(0, a)), trunc(cvt(0, b))}  →  bitcast(cvt(b, a))
 ///
@@ -30,7 +30,7 @@ namespace kpc::nvptx {
 
 namespace {
 
-/// A number converted beside a zero, whose code is the low byte.
+/// A number converted with a zero, whose code is the low byte.
 llvm::IntrinsicInst *convertedAlone(llvm::Value *Code) {
   llvm::Value *Two;
   if (!llvm::PatternMatch::match(

@@ -12,7 +12,7 @@
 
 namespace kpc::nvptx {
 
-/// Where vectors are filled with codes of FP8, each converted beside a zero,
+/// Where vectors are filled with codes of FP8, each converted with a zero,
 /// converts neighbours together.
 void pairCodes(llvm::Module &Llvm);
 
