@@ -80,7 +80,6 @@ struct CollectDiagnostics : llvm::DiagnosticHandler {
 } // namespace
 
 std::unique_ptr<llvm::Module> translateToLlvm(gpu::GPUModuleOp Module,
-                                              const target::Target &T,
                                               llvm::LLVMContext &Context) {
   std::unique_ptr<llvm::Module> Llvm =
       translateModuleToLLVMIR(Module, Context, Module.getName());
@@ -135,7 +134,7 @@ static void splitMaskedLoad(llvm::IntrinsicInst &Load,
       for (unsigned K = 0; K < Wide; ++K)
         if (!IsAsked(I + K))
           return false;
-      return I % Wide == 0 &&
+      return (I & (Wide - 1)) == 0 &&
              llvm::commonAlignment(Aligned, I * Bytes).value() >= Wide * Bytes;
     };
     while (Reaches(2 * Width))
@@ -244,7 +243,7 @@ FailureOr<std::string> compileToPtx(gpu::GPUModuleOp Module,
       return failure();
   }
   llvm::LLVMContext Context;
-  std::unique_ptr<llvm::Module> Llvm = translateToLlvm(Module, T, Context);
+  std::unique_ptr<llvm::Module> Llvm = translateToLlvm(Module, Context);
   if (!Llvm || failed(checkForNvptx(Module, *Llvm)))
     return failure();
   return emitPtx(Module, *Llvm, T, Listings);

@@ -61,7 +61,6 @@ mlir::LogicalResult lowerToNvvm(mlir::gpu::GPUModuleOp Module);
 
 /// Null after a diagnostic.
 std::unique_ptr<llvm::Module> translateToLlvm(mlir::gpu::GPUModuleOp Module,
-                                              const target::Target &T,
                                               llvm::LLVMContext &Context);
 
 /// Diagnoses, at `Module`, calls and intrinsics that the NVPTX back end of

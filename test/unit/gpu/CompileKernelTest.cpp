@@ -91,9 +91,8 @@ TEST(CompileKernel, OnlyLlvmIsTranslated) {
   auto Module = Compiler.parse(kernel(Warp));
   ASSERT_TRUE(Module);
   llvm::LLVMContext Context;
-  EXPECT_FALSE(
-      nvptx::translateToLlvm(*Module->getOps<mlir::gpu::GPUModuleOp>().begin(),
-                             *target::findTarget("sm_90a"), Context));
+  EXPECT_FALSE(nvptx::translateToLlvm(
+      *Module->getOps<mlir::gpu::GPUModuleOp>().begin(), Context));
   EXPECT_THAT(Compiler.Reported, HasSubstr("cannot be translated to LLVM IR"));
 }
 
