@@ -43,6 +43,11 @@ static constexpr std::string_view TemporaryPrefix = "tmp.";
 /// A temporary file this old belongs to a process that is gone.
 static constexpr std::chrono::hours TemporaryAge{1};
 
+/// So many stores after a look there is another one: entries that were
+/// overwritten or removed by hand count until then, and stores during a look
+/// do not.
+static constexpr uint64_t MostRecords = 1024;
+
 /// Names temporary files apart within this process.
 static std::atomic<uint64_t> Temporaries{0};
 
@@ -91,6 +96,11 @@ static bool isDigest(const std::string &Digest) {
                      [](char C) { return llvm::isHexDigit(C); });
 }
 
+std::string Cache::temporaryPath() const {
+  return Options.Folder + "/" + std::string(TemporaryPrefix) +
+         std::to_string(::getpid()) + "." + std::to_string(++Temporaries);
+}
+
 std::optional<std::string> Cache::find(const std::string &Digest) {
   if (!enabled() || !isDigest(Digest))
     return std::nullopt;
@@ -122,9 +132,7 @@ void Cache::store(const std::string &Digest, std::string_view Content) {
   std::string Path = pathOf(Digest), Error;
   std::error_code Code;
   fs::create_directories(fs::path(Path).parent_path(), Code);
-  std::string Temporary = Options.Folder + "/" + std::string(TemporaryPrefix) +
-                          std::to_string(::getpid()) + "." +
-                          std::to_string(++Temporaries);
+  std::string Temporary = temporaryPath();
   std::string File(Magic);
   File += seal(Digest, Content);
   File += Content;
@@ -138,10 +146,32 @@ void Cache::store(const std::string &Digest, std::string_view Content) {
     return;
   }
   ++Statistics.Stored;
-  if (KnownBytes)
-    *KnownBytes += File.size();
-  if (!KnownBytes || *KnownBytes > Options.MaxBytes)
+  std::optional<uint64_t> Bytes = bytesAfterStoring(File.size());
+  if (!Bytes || *Bytes > Options.MaxBytes)
     trim();
+}
+
+std::string Cache::ledgerPath() const { return Options.Folder + "/ledger"; }
+
+/// Bytes in the folder as the ledger has it; none where it is not there, cannot
+/// be read, or is due for a new look. Appends of several processes do not mix:
+/// each is one write.
+std::optional<uint64_t> Cache::bytesAfterStoring(uint64_t Bytes) {
+  int File = ::open(ledgerPath().c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
+  if (File < 0)
+    return std::nullopt;
+  std::array<uint64_t, MostRecords> Records;
+  ssize_t Wrote = ::write(File, &Bytes, sizeof(Bytes));
+  ssize_t Read = ::pread(File, Records.data(), sizeof(Records), 0);
+  ::close(File);
+  // What the last look found and this store are there at least.
+  if (Wrote != ssize_t(sizeof(Bytes)) || Read < ssize_t(2 * sizeof(Bytes)) ||
+      Read % sizeof(Bytes) != 0 || Read == ssize_t(sizeof(Records)))
+    return std::nullopt;
+  uint64_t Total = Read; // the ledger's own
+  for (size_t I = 0; I < Read / sizeof(uint64_t); ++I)
+    Total += Records[I];
+  return Total;
 }
 
 namespace {
@@ -203,7 +233,14 @@ void Cache::trim() {
         ++Statistics.Evicted;
     }
   }
-  KnownBytes = Bytes;
+  // Nobody reads half a ledger, and what another process appends to the old
+  // one is found by the next look.
+  std::string Temporary = temporaryPath(), Error;
+  std::string_view Record(reinterpret_cast<const char *>(&Bytes),
+                          sizeof(Bytes));
+  if (!writeFile(Temporary, Record, Error) ||
+      ::rename(Temporary.c_str(), ledgerPath().c_str()) != 0)
+    ::unlink(Temporary.c_str());
 }
 
 } // namespace kpc

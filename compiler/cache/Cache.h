@@ -82,11 +82,11 @@ public:
 
 private:
   std::string pathOf(const std::string &Digest) const;
+  std::string ledgerPath() const;
+  std::string temporaryPath() const;
+  std::optional<uint64_t> bytesAfterStoring(uint64_t Bytes);
   CacheOptions Options;
   CacheStatistics Statistics;
-  /// Bytes in the folder as of the last look plus what was stored since; none
-  /// before the first store.
-  std::optional<uint64_t> KnownBytes;
 };
 
 } // namespace kpc

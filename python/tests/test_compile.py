@@ -230,7 +230,8 @@ class Compile(unittest.TestCase):
 
     def test_an_interrupt_ends_the_compiler(self):
         program = textwrap.dedent("""
-            import kpc, sys
+            import kpc, signal, sys
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
             try:
                 kpc.compile(sys.argv[1], arch="host", jobs=1, cache=False, progress=lambda *now: print(*now, flush=True))
             except KeyboardInterrupt:
@@ -241,7 +242,10 @@ class Compile(unittest.TestCase):
                                    env=environment)
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        try:
+            out, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
         self.assertEqual(out.splitlines()[-1], "interrupted")
 
     def test_a_crash_of_the_compiler_is_an_exception(self):

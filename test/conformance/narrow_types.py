@@ -192,7 +192,7 @@ def run_case(case, options):
         else:
             path.write_bytes(numpy_helper.from_array(array, name).SerializeToString())
         arguments += ["--input", f"{name}={path}"]
-    for command in (["compile", folder / "model.onnx", "--arch", options.arch, "-o", folder / "model.kpc", "--no-cache"],
+    for command in (["compile", folder / "model.onnx", "--arch", options.arch, "-O0", "-o", folder / "model.kpc", "--no-cache"],
                     ["run", folder / "model.kpc", *arguments, "--output-dir", folder, "--device", options.device]):
         done = subprocess.run([options.kpc, *command, "--quiet"], capture_output=True, text=True)
         if done.returncode:

@@ -68,6 +68,7 @@ class Finished:
 class Runner:
     def __init__(self, options):
         self.kpc, self.arch, self.device = str(options.kpc), options.arch, options.device
+        self.optimize = options.optimize
         self.limit, self.with_check, self.keep = options.limit, options.with_check, options.keep
         self.compile_only = options.compile_only
         self.data, self.work, self.cache = options.data, options.work_dir, options.work_dir / "cache"
@@ -104,7 +105,7 @@ class Runner:
         artifact = work / "model.kpc"
         options = compile_options(model, folder)
         compiled = self.call("compile", folder / "model.onnx", "--arch", self.arch, "--precision", "fp32", "-o", artifact,
-                             "--cache-dir", self.cache, "--quiet", *options)
+                             "--cache-dir", self.cache, "--quiet", "-O", self.optimize, *options)
         if self.with_check:
             problem = self.check_disagrees(folder, compiled, options)
             if problem:
@@ -314,6 +315,7 @@ def parse_arguments():
     parser.add_argument("--device", default="host")
     parser.add_argument("--runtime", type=pathlib.Path, help="libkpc_runtime.so: run all tests in one process")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--optimize", default="2", help="of kpc compile -O: how far code for the host is optimised")
     parser.add_argument("--limit", type=float, default=60, help="seconds that one kpc process may take")
     parser.add_argument("--only", default="", help="a regular expression for names; others are left alone")
     parser.add_argument("--every", type=int, default=1, help="a sample: each so many-th by name; the list holds no other")

@@ -103,7 +103,7 @@ def run_case(case, options):
     for i, (size, kind) in enumerate(zip(case.sizes, case.kinds)):
         np.save(folder / f"x{i}.npy", np.ones(size, KINDS[kind]))
         arguments += ["--input", f"x{i}={folder}/x{i}.npy"]
-    for command in (["compile", folder / "model.onnx", "--arch", options.arch, "-o", folder / "model.kpc", "--no-cache"],
+    for command in (["compile", folder / "model.onnx", "--arch", options.arch, "-O0", "-o", folder / "model.kpc", "--no-cache"],
                     ["run", folder / "model.kpc", *arguments, "--output-dir", folder, "--device", options.device]):
         done = subprocess.run([options.kpc, *command, "--quiet"], capture_output=True, text=True)
         if done.returncode:

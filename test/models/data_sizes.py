@@ -264,7 +264,7 @@ def problem_of(arguments, name, build, folder):
     graph, data, *options = build()
     path, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
     onnx.save(graph, path)
-    made = subprocess.run([arguments.kpc, "compile", path, "-o", artifact, "--quiet", "--precision", "fp32", "--arch", arguments.arch, *options],
+    made = subprocess.run([arguments.kpc, "compile", path, "-o", artifact, "--quiet", "-O0", "--precision", "fp32", "--arch", arguments.arch, *options],
                           capture_output=True, text=True)
     if made.returncode != 0:
         return made.stderr

@@ -214,7 +214,7 @@ def check(name, kpc, folder):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     reference = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-    code, words = call([kpc, "compile", folder / "model.onnx", "--arch", "host", "-q", "-o", folder / "model.kpc"])
+    code, words = call([kpc, "compile", folder / "model.onnx", "--arch", "host", "-O0", "-q", "-o", folder / "model.kpc"])
     if code:
         return words
     for arrays in inputs:

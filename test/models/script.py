@@ -65,7 +65,7 @@ def check(name, options, folder):
     folder.mkdir(parents=True, exist_ok=True)
     model, artifact = folder / f"{name}.pt", folder / f"{name}.kpc"
     script_writer.save(model, case.top, case.code, case.constants)
-    call([options.kpc, "compile", model, "--arch", "host", "-o", artifact, "-q", *case.options])
+    call([options.kpc, "compile", model, "--arch", "host", "-O0", "-o", artifact, "-q", *case.options])
     ports = json.loads(call([options.kpc, "inspect", artifact, "--json"]))
     for inputs, outputs in case.runs:
         named = [port["name"] for port in ports["inputs"]], [port["name"] for port in ports["outputs"]]

@@ -98,7 +98,7 @@ def check(name, case, options):
     reference = case.reference().SerializeToString() if case.reference else str(source)
     session = onnxruntime.InferenceSession(reference, quiet, providers=["CPUExecutionProvider"])
     precision = ["--precision", "fp32"]
-    call([options.kpc, "compile", source, "--arch", options.arch or "host", "-o", artifact, "--no-cache", "--quiet", "--jobs", "1", *precision, *case.arguments])
+    call([options.kpc, "compile", source, "--arch", options.arch or "host", "-O0", "-o", artifact, "--no-cache", "--quiet", "--jobs", "1", *precision, *case.arguments])
     problems = []
     metadata = json.loads(call([options.kpc, "inspect", artifact, "--json"])).get("metadata", [])
     strings = {key.removeprefix("strings:"): value for key, value in metadata if key.startswith("strings:")}

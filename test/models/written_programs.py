@@ -46,7 +46,7 @@ def check(name, options):
     folder = options.out / name
     folder.mkdir(parents=True, exist_ok=True)
     program.save(folder / "model.pt2")
-    code, said = call([options.kpc, "compile", folder / "model.pt2", "--arch", "host,sm_80" if name in EVERYWHERE else "host", "-o", folder / "model.kpc"])
+    code, said = call([options.kpc, "compile", folder / "model.pt2", "--arch", "host,sm_80" if name in EVERYWHERE else "host", "-O0", "-o", folder / "model.kpc"])
     if isinstance(runs, str):
         return None if code == 1 and runs in said else f"should be refused with '{runs}': {said}"
     if code:

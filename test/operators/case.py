@@ -69,7 +69,7 @@ class Case:
         for name, x in self.given().items():
             np.save(work / f"{name}.npy", x)
             words += ["--input", f"{name}={work / name}.npy"]
-        for command in (["compile", work / "model.onnx", "--arch", arch, "--precision", "fp32", "-o", work / "model.kpc", "--quiet"],
+        for command in (["compile", work / "model.onnx", "--arch", arch, "-O0", "--precision", "fp32", "-o", work / "model.kpc", "--quiet"],
                         ["run", work / "model.kpc", "--output-dir", work / "out", "--device", device, *words]):
             done = subprocess.run([str(word) for word in [kpc, *command]], capture_output=True, text=True, timeout=300)
             if done.returncode != 0:

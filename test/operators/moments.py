@@ -56,7 +56,7 @@ def run(options, arch, device):
     onnx.save(model(NODES), work / "model.onnx")
     np.save(work / "p.npy", np.full(SIZES, 0.25, np.float32))
     np.save(work / "logits.npy", np.log(np.stack([SHARES, SHARES[::-1]])).astype(np.float32))
-    for command in (["compile", work / "model.onnx", "--arch", arch, "-o", work / "model.kpc", "--quiet"],
+    for command in (["compile", work / "model.onnx", "--arch", arch, "-O0", "-o", work / "model.kpc", "--quiet"],
                     ["run", work / "model.kpc", "--output-dir", work / "out", "--device", device, "--input", f"p={work}/p.npy",
                      "--input", f"logits={work}/logits.npy"]):
         subprocess.run([str(word) for word in [options.kpc, *command]], check=True, timeout=600)

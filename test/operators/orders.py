@@ -220,7 +220,7 @@ def problem(case, options):
         np.save(folder / f"in-{name}.npy", value)
         inputs += ["--input", f"{name}={folder / f'in-{name}.npy'}"]
     dims = [word for dim in case.dims for word in ("--dim", dim)]
-    fault = run(options.kpc, "compile", folder / "m.onnx", "--arch", options.arch, "-o", folder / "m.kpc", "--quiet", *dims)
+    fault = run(options.kpc, "compile", folder / "m.onnx", "--arch", options.arch, "-O0", "-o", folder / "m.kpc", "--quiet", *dims)
     fault = fault or run(options.kpc, "run", folder / "m.kpc", *inputs, "--output-dir", folder, "--device", options.device)
     if fault:
         return fault

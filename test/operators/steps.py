@@ -115,7 +115,7 @@ def main():
     given = [neighbours(scale, zero, element) for scale, zero, element, _ in cases]
     onnx.save(model([x.size for x in given], cases), work / "steps.onnx")
     np.savez(work / "inputs.npz", **{f"x{number}": x for number, x in enumerate(given)})
-    for words in (["compile", work / "steps.onnx", "--arch", options.arch, "-o", work / "steps.kpc"],
+    for words in (["compile", work / "steps.onnx", "--arch", options.arch, "-O0", "-o", work / "steps.kpc"],
                   ["run", work / "steps.kpc", "--device", options.device, "--input", work / "inputs.npz", "-o", work]):
         done = subprocess.run([options.kpc, *words, "-q"], capture_output=True, text=True)
         if done.returncode:

@@ -148,7 +148,7 @@ class Tester:
 
     def problem(self, model, folder, feeds, want):
         """None where kpc says that it does not compile this."""
-        code, said = self.call("compile", model, "--arch", self.options.arch, "--precision", "fp32", "--no-cache", "--quiet", "--jobs", 1,
+        code, said = self.call("compile", model, "--arch", self.options.arch, "-O0", "--precision", "fp32", "--no-cache", "--quiet", "--jobs", 1,
                                "-o", folder / "model.kpc")
         if code == 1 and "error[KPC-" in said:
             return None

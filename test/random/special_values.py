@@ -324,7 +324,7 @@ def problems(name, case, options):
         return contained.run([str(a) for a in (options.kpc, *arguments)], options.limit)
 
     dims = [word for dim in case.dims for word in ("--dim", dim)]
-    code, text = call("compile", folder / "model.onnx", "--arch", options.arch, "--precision", "fp32", "-o", folder / "model.kpc", "--no-cache", "--quiet", *dims)
+    code, text = call("compile", folder / "model.onnx", "--arch", options.arch, "-O0", "--precision", "fp32", "-o", folder / "model.kpc", "--no-cache", "--quiet", *dims)
     if code != 0:
         yield f"compile: {'hang' if code is None else f'exit code {code}'}: {text.strip()[-600:]}"
         return

@@ -151,6 +151,37 @@ TEST(Cache, StoringKeepsTheBound) {
   EXPECT_GE(Bytes, 10000u);
 }
 
+// Processes that store little do not look at what is there.
+TEST(Cache, TheLedgerStandsForALook) {
+  TemporaryFolder T;
+  std::string Error, Old = T.path() + "/tmp.1.a";
+  Cache({.Folder = T.path()}).store(key(0), "x"); // looks: there is no ledger
+  ASSERT_TRUE(writeFile(Old, "half", Error));
+  setAge(Old, 2 * 3600);
+  for (int I = 1; I < 1000; ++I)
+    Cache({.Folder = T.path()}).store(key(I), "x");
+  EXPECT_TRUE(fs::exists(Old));
+  for (int I = 1000; I < 1100; ++I)
+    Cache({.Folder = T.path()}).store(key(I), "x");
+  EXPECT_FALSE(fs::exists(Old));
+  EXPECT_LT(fs::file_size(T.path() + "/ledger"), 8u * 100);
+}
+
+// What is no ledger is replaced, and the bound holds.
+TEST(Cache, ABrokenLedgerIsMadeAnew) {
+  for (std::string Content : {"", "odd", "a very large number is here"}) {
+    TemporaryFolder T;
+    Cache C({.Folder = T.path(), .MaxBytes = 6000});
+    for (int I = 0; I < 8; ++I) {
+      std::string Error;
+      ASSERT_TRUE(writeFile(T.path() + "/ledger", Content, Error));
+      C.store(key(I), std::string(1000, 'k'));
+    }
+    EXPECT_EQ(C.statistics().Evicted, 3u) << Content;
+    EXPECT_EQ(C.statistics().WriteError, "");
+  }
+}
+
 TEST(Cache, LeftoversOfKilledProcessesGo) {
   TemporaryFolder T;
   std::string Error, Old = T.path() + "/tmp.1.a", New = T.path() + "/tmp.2.b";
