@@ -52,7 +52,7 @@ FAMILIES = {
     "linear-attention": "loop, GEMM", "feature": "elementwise", "microsoft-fused": "rows",
     "microsoft-quantized": "elementwise", "tensorrt": "elementwise", "matmul-nbits": "GEMM",
     "microsoft-attention": "attention", "tree": "gather, reduction", "classifier": "GEMM", "preparation": "elementwise",
-    "string": "gather", "support-vector": "GEMM", "expert": "GEMM", "experimental": "elementwise",
+    "string": "gather", "map": "compiling", "support-vector": "GEMM", "expert": "GEMM", "experimental": "elementwise",
     "training": "elementwise",
 }
 # By the operator's name; with its domain where two share a name.

@@ -208,6 +208,19 @@ Expr Emitter::leftOf(const Expr &A, const Expr &C) {
   return NameA && !(NameC && *NameC > *NameA) ? C : A;
 }
 
+/// Whether a size is 0 or 1 whatever its symbols are, as that of a slice of one
+/// element is.
+static bool isAtMostOne(const Expr &E) {
+  return !E.isConstant() && shape::Facts().range(E).Max <= 1;
+}
+
+bool Emitter::unifyBroadcast(const Expr &A, const Expr &C) {
+  // Of several that are 1 in some runs and equal in others, the latter are
+  // rare.
+  return (isAtMostOne(A) && unify(A, Expr(1))) ||
+         (isAtMostOne(C) && unify(C, Expr(1))) || unify(A, C);
+}
+
 std::optional<Dims> Emitter::broadcastSizes(ArrayRef<Expr> SizesA,
                                             ArrayRef<Expr> SizesC) {
   Dims A(SizesA), C(SizesC);
@@ -221,8 +234,12 @@ std::optional<Dims> Emitter::broadcastSizes(ArrayRef<Expr> SizesA,
       Result[I] = SizeA;
     } else if (SizeA == Expr(1)) {
       Result[I] = SizeC;
-    } else if (unify(SizeA, SizeC)) {
-      Result[I] = leftOf(SizeA, SizeC);
+    } else if (unifyBroadcast(SizeA, SizeC)) {
+      SizeA = current(SizeA);
+      SizeC = current(SizeC);
+      Result[I] = SizeC == Expr(1)   ? SizeA
+                  : SizeA == Expr(1) ? SizeC
+                                     : leftOf(SizeA, SizeC);
       for (Dims *Sizes : {&A, &C, &Result})
         for (Expr &Size : *Sizes)
           Size = current(Size);

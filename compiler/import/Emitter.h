@@ -179,6 +179,8 @@ protected:
   mlir::Location Loc;
 
 private:
+  /// For two sizes that broadcast: one that is 0 or 1 is taken to be 1.
+  bool unifyBroadcast(const Expr &A, const Expr &C);
   Value inTypeOf(Value Factor, Value Sum);
   Value elementwise2(llvm::StringRef Name, Value A, Value C);
   bool broadcastAll(llvm::MutableArrayRef<Value> Xs);

@@ -203,7 +203,7 @@ Value Emitter::matmul(Value A, Value C) {
   for (size_t I = 0; A && C && I + 2 < Rank; ++I)
     if (const Expr &P = dims(A)[I], &Q = dims(C)[I];
         P != Q && P != Expr(1) && Q != Expr(1))
-      unify(P, Q);
+      unifyBroadcast(P, Q);
   Value Y = inTypeOf(A, build(MatmulOp::getOperationName(), {A, C}, {}));
   if (!Y || !(RowVector || ColumnVector))
     return Y;

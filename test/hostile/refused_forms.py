@@ -148,6 +148,48 @@ def damaged_default():
     return calling([body + block(11, b"\xff")], "x")
 
 
+def foreign(domain, op, *inputs, outputs=1, **attributes):
+    """A node of another domain, of inputs of these sizes and types."""
+    names = [f"x{i}" for i in range(len(inputs))]
+    results = [f"y{i}" for i in range(outputs)]
+    values = [value_info(name, list(dims), kind) for name, (dims, kind) in zip(names, inputs)]
+    return model(graph([node(op, names, results, "the_node", domain=domain, **attributes)], values, [value_info(r, None) for r in results]),
+                 opsets=((21, ""), (1, domain)))
+
+
+def compared_strings():
+    """Two inputs of strings: no list says which there are."""
+    return model(graph([node("Equal", ["a", "b"], ["y"], "the_node")], [value_info("a", ["n"], STRING), value_info("b", ["n"], STRING)],
+                       [value_info("y", None)]), opsets=((21, ""),))
+
+
+def mixed_concat():
+    """Strings joined with numbers."""
+    return model(graph([node("Concat", ["w", "x"], ["y"], "the_node", axis=0)], [value_info("x", [4])], [value_info("y", None)],
+                       [tensor("w", [1], STRING, strings=["a"])]), opsets=((21, ""),))
+
+
+UINT8, ML, MICROSOFT = 2, "ai.onnx.ml", "com.microsoft"
+BYTES, ROWS, TEXTS = ([4, 8, 8], UINT8), ([4, 8], FLOAT), (["n"], STRING)
+FILES.update({
+    "domain-nchwc": lambda: foreign("com.microsoft.nchwc", "Conv", ([1, 8, 4, 4], FLOAT)),
+    "domain-extensions": lambda: foreign("ai.onnx.contrib", "BertTokenizer", TEXTS),
+    "domain-aten": lambda: foreign("org.pytorch.aten", "ATen", ROWS),
+    "strings-of-two-inputs": compared_strings,
+    "strings-beside-numbers": mixed_concat,
+    "strings-tokenised": lambda: foreign(MICROSOFT, "Tokenizer", TEXTS),
+    "one-hot-of-strings": lambda: foreign(ML, "OneHotEncoder", ROWS, cats_strings=["a"]),
+    "label-encoder-of-floats": lambda: foreign(ML, "LabelEncoder", ROWS, classes_strings=["a"]),
+    "svm-without-vectors": lambda: foreign(ML, "SVMClassifier", ROWS, outputs=2, coefficients=[1.0, 2.0, 3.0], classlabels_ints=[1, 2]),
+    "moe-of-fp4": lambda: foreign(MICROSOFT, "QMoE", ROWS, ([4, 4], FLOAT), BYTES, ROWS, ROWS, BYTES, ROWS, quant_type="fp4"),
+    "moe-of-3-bits": lambda: foreign(MICROSOFT, "QMoE", ROWS, ([4, 4], FLOAT), BYTES, ROWS, ROWS, BYTES, ROWS, expert_weight_bits=3),
+    "moe-without-bytes": lambda: foreign(MICROSOFT, "QMoE", ROWS, ([4, 4], FLOAT), ROWS, ROWS, ROWS, BYTES, ROWS),
+    "moe-scales": lambda: foreign(MICROSOFT, "QMoE", ROWS, ([4, 4], FLOAT), BYTES, ([4, 7], FLOAT), ROWS, BYTES, ROWS, expert_weight_bits=8),
+    "bnb4-sizes": lambda: foreign(MICROSOFT, "MatMulBnb4", ROWS, ([7], UINT8), ([1], FLOAT), K=8, N=2, block_size=16, quant_type=1),
+    "attention-turns-odd": lambda: foreign(MICROSOFT, "Attention", ([1, 2, 8], FLOAT), ([8, 24], FLOAT), num_heads=2, do_rotary=1,
+                                           rotary_embedding_dim=3),
+})
+
 RELU = node("Relu", ["x"], ["y"], "the_node")
 FILES.update({
     "attribute-is-tensors": lambda: attributed("MaxPool", block(1, "kernel_shape") + block(10, floats("t", [1], [1.0])) + number(20, 9)),

@@ -144,6 +144,13 @@ def cases():
     yield "Pad by a negative number", one("Pad", i64(0, -1, 0, -1))
     yield "TopK of a vector of one", model([node("TopK", ["x", "k"], ["y", "i"])], weights=[constant("k", i64(3))])
     yield "Gather of negative numbers", one("Gather", i64(-1, 0), axis=1)
+    first = [node("Slice", ["x", "zero", "one", "zero"], ["r"])]
+    bounds = [constant("zero", i64(0)), constant("one", i64(1))]
+    for op in ("Add", "Pow", "Max", "PRelu"):
+        yield f"{op} of the first row and all", model(first + [node("Abs", ["x"], ["a"]), node(op, ["a", "r"], ["y"])], weights=bounds)
+    yield "Where by the first row", model(first + [node("Greater", ["r", "x"], ["c"]), node("Where", ["c", "r", "x"], ["y"])], weights=bounds)
+    yield "MatMul of the first batch and all", model([node("Unsqueeze", ["x", "one"], ["h"]), node("Slice", ["h", "zero", "one", "zero"], ["r"]),
+                                                      node("Transpose", ["r"], ["t"], perm=[0, 2, 1]), node("MatMul", ["h", "t"], ["y"])], weights=bounds)
     yield "Concat of one", model([node("Concat", ["x"], ["y"], axis=0)])
     yield "Sum of one", model([node("Sum", ["x"], ["y"])])
     yield "Expand to less", one("Expand", i64(1, 1))

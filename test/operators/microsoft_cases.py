@@ -226,6 +226,13 @@ class Instead(Case):
         return self.instead.reference()
 
 
+class First(Instead):
+    """The same of the first output alone."""
+
+    def reference(self):
+        return {"y0": super().reference()["y0"]}
+
+
 class Window(Case):
     """Rows of a cache behind those that it holds are not specified."""
 
@@ -421,8 +428,99 @@ def experts():
             ms("MoE", x, chances, up, up_bias, down, down_bias, k=3, activation_type="silu", normalize_routing_weights=1, name="normal"),
             ms("MoE", x, chances, up, None, down, k=4, activation_type="identity", name="all"),
             ms("MoE", x, chances, wide, wide_bias, down, down_bias, k=2, activation_type="swiglu", swiglu_fusion=1, activation_alpha=1.702,
-               activation_beta=1.0, swiglu_limit=0.5, normalize_routing_weights=1, name="swiglu")]
+               activation_beta=1.0, swiglu_limit=0.5, normalize_routing_weights=1, name="swiglu")] + coded_experts()
+
+
+def coded_experts():
+    """Weights of 2, 4 and 8 bits in rows or blocks, of four experts."""
+    def moe(name, bits=4, block=16, zeros=False, shares=False, biased=True, activation_type="silu", **attributes):
+        each, inner, size = 8 // bits, 32, 32
+        wide = 2 * inner if activation_type == "swiglu" else inner
+
+        def codes(rows, columns):
+            scales = f(4, rows, columns // block) if block else f(4, rows)
+            packed = u8(4, rows, -(-(columns // block) // each)) if block else u8(4, rows // each)
+            return [Const(u8(4, rows, columns // each)), Const(np.abs(scales) * 0.02)], Const(packed) if zeros else None
+        (up, up_zeros), (down, down_zeros) = codes(wide, size), codes(size, inner)
+        biases = [Const(f(4, wide)), Const(f(4, size))] if biased else [None, None]
+        options = {"block_size": block} if block else {}
+        return ms("QMoE", f(5, size), f(5, 4), *up, biases[0], *down, biases[1], None, None, None, up_zeros, down_zeros, None,
+                  *([np.abs(f(5, 4))] if shares else []), k=2, expert_weight_bits=bits, activation_type=activation_type, name=name, absolute=2e-3,
+                  relative=2e-2, **options, **attributes)
+    gated = dict(activation_type="swiglu", swiglu_fusion=1, activation_alpha=1.702, activation_beta=1.0, swiglu_limit=0.5)
+    return [moe("blocks"), moe("rows", block=0), moe("zeros", zeros=True), moe("rows.zeros", block=0, zeros=True), moe("bytes", bits=8, block=0),
+            moe("two", bits=2), moe("gated", **gated), moe("gated.zeros", zeros=True, normalize_routing_weights=1, **gated),
+            moe("shares", shares=True), moe("shares.normal", shares=True, normalize_routing_weights=1), moe("relu", activation_type="relu", biased=False)]
+
+
+def bits_and_bytes():
+    return [ms("MatMulBnb4", f(3, 64), Const(u8(64 * 24 // 2)), Const(np.abs(f(64 * 24 // block))), K=64, N=24, block_size=block, quant_type=kind,
+               name=f"{kind}.{block}", absolute=1e-3) for kind in (0, 1) for block in (16, 64, 128)]
+
+
+def turned():
+    """Attention that rotates its heads: onnxruntime does so on GPUs alone, so beside attention of what numpy rotated."""
+    def rotated(x, heads, count, past):
+        parts = x.astype(np.float64).reshape(*x.shape[:2], heads, -1)
+        angles = (past + np.arange(x.shape[1]))[:, None, None] * 10000.0 ** -(np.arange(0, count, 2) / count)
+        a, b = parts[..., :count // 2], parts[..., count // 2:count]
+        turned = [a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles), parts[..., count:]]
+        return np.concatenate(turned, -1).reshape(x.shape).astype(np.float32)
+
+    def case(name, count, past=None, **attributes):
+        x, w, b = f(2, 5, 16), Const(f(16, 48) * 0.3), Const(f(48))
+        q, k, v = np.split(x @ w.value + b.value, 3, -1)
+        before = 0 if past is None else past.shape[3]
+        q, k = (rotated(part, 2, count or 8, before) for part in (q, k))
+        held = [None, None] if past is None else [past[0], past[1]]
+        plain = ms("MultiHeadAttention", q, k, v, None, None, None, *held, num_heads=2, unidirectional=1, outputs=3)
+        return First("Attention", x, w, b, None, past, num_heads=2, unidirectional=1, do_rotary=1, domain="com.microsoft", name=f"rotary.{name}",
+                       instead=plain, **attributes)
+    return [case("all", 0), case("part", 4, rotary_embedding_dim=4), case("past", 0, f(2, 2, 2, 3, 8))]
+
+
+def float_caches():
+    """Caches of 8-bit floats, which onnxruntime has for GPUs alone: beside a cache of what they stand for."""
+    import ml_dtypes
+
+    class Cached(Case):
+        """The reference has wide caches: what kpc keeps is compared as what it stands for."""
+
+        def __init__(self, *inputs, wide, scales, **options):
+            super().__init__(*inputs, **options)
+            self.wide, self.scales = wide, scales
+
+        def reference(self):
+            results = self.wide.reference()
+            for name, scale in zip(("y1", "y2"), self.scales):
+                results[name] = (results[name] / scale).astype(ml_dtypes.float8_e4m3fn)
+            return results
+
+        def difference(self, got, want):
+            if want.dtype == ml_dtypes.float8_e4m3fn:
+                got, want = got.view(ml_dtypes.float8_e4m3fn).astype(np.float32), want.astype(np.float32)
+            return super().difference(got, want)
+    scales = (np.float32(0.02), np.float32(0.03))
+    q, k, v = f(2, 1, 64), f(2, 1, 32), f(2, 1, 32)
+    caches = [(f(2, 2, 6, 16) / scale).astype(ml_dtypes.float8_e4m3fn) for scale in scales]
+    counts = [np.full(2, 6, np.int32), Const(7, np.int32)]
+    k, v = ((part / scale).astype(ml_dtypes.float8_e4m3fn).astype(np.float32) * scale for part, scale in zip((k, v), scales))
+    wide = ms("GroupQueryAttention", q, k, v, *(c.astype(np.float32) * s for c, s in zip(caches, scales)), *counts, outputs=3, num_heads=4, kv_num_heads=2)
+    return [Cached("GroupQueryAttention", q, k, v, *caches, *counts, None, None, None, None, None, *(Const(np.array([s])) for s in scales), wide=wide,
+                   scales=scales, outputs=3, num_heads=4, kv_num_heads=2, k_quant_type="PER_TENSOR", v_quant_type="PER_TENSOR", kv_cache_bit_width=8,
+                   domain="com.microsoft", name="step.floats", absolute=1e-4)]
+
+
+def beams():
+    """As DecoderMaskedMultiHeadAttention follows them, which onnxruntime has on processors."""
+    q, k, v = f(2, 1, 16), f(2, 1, 16), f(2, 1, 16)
+    held, past = [f(2, 4, 9, 4), f(2, 4, 9, 4)], np.array([5], np.int32)
+    source = rng.integers(0, 2, (1, 2, 9)).astype(np.int32)
+    decoder = ms("DecoderMaskedMultiHeadAttention", q, k, v, np.ones((2, 6), np.int32), None, *held, past, np.array([2], np.int32), source, num_heads=4,
+                 past_present_share_buffer=1, outputs=3)
+    return [Instead("MultiHeadAttention", q, k, v, None, None, None, *held, past, source, num_heads=4, outputs=3, domain="com.microsoft", name="beams",
+                    instead=decoder)]
 
 
 def cases():
-    return codes_and_pools() + experts() + activations() + norms() + products() + quantised() + few_bits() + spectra_and_sets() + attention() + recurrent()
+    return codes_and_pools() + bits_and_bytes() + turned() + beams() + float_caches() + experts() + activations() + norms() + products() + quantised() + few_bits() + spectra_and_sets() + attention() + recurrent()

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 from case import Case, Const
 
 # Their strings and maps are compared in test/models/corpus/classical.py.
-WITHOUT_REFERENCE = {"CategoryMapper", "ZipMap"}
+WITHOUT_REFERENCE = {"CategoryMapper", "ZipMap", "CastMap", "DictVectorizer"}
 
 rng = np.random.default_rng(23)
 
@@ -116,6 +116,11 @@ def linear():
                 post_transform="SOFTMAX", name="softmax"),
              ml("LinearClassifier", x, coefficients=c[:8], intercepts=[0.1, 0.2], classlabels_ints=[0, 1], outputs=2,
                 post_transform="LOGISTIC", name="logistic")]
+    for transform in ("NONE", "LOGISTIC", "SOFTMAX"):
+        cases.append(ml("LinearClassifier", x, coefficients=c[:4], intercepts=[0.1], classlabels_ints=[4, 6], outputs=2, post_transform=transform,
+                        name=f"row.{transform}"))
+        cases.append(ml("SVMClassifier", x, coefficients=c, rho=[0.1], classlabels_ints=[4, 5, 6], outputs=2, kernel_type="LINEAR",
+                        kernel_params=[0.0, 0.0, 0.0], post_transform=transform, name=f"row.{transform}"))
     for kind, parameters in (("LINEAR", [1.0, 0.0, 3.0]), ("POLY", [0.5, 0.2, 2.0]), ("RBF", [0.3, 0.0, 3.0]), ("SIGMOID", [0.4, 0.1, 3.0])):
         cases.append(ml("SVMRegressor", x, kernel_type=kind, kernel_params=parameters, name=kind, **support))
     cases.append(ml("SVMRegressor", x, kernel_type="RBF", kernel_params=[0.3, 0.0, 3.0], one_class=1, name="one", **support))
@@ -132,7 +137,8 @@ def preparation():
             ml("Imputer", holes, imputed_value_floats=[1.0, 2.0, 3.0, 4.0], replaced_value_float=float("nan")),
             ml("Imputer", whole, imputed_value_int64s=[9], replaced_value_int64=2, name="integers"),
             ml("FeatureVectorizer", x, f(5, 2), inputdimensions=[4, 2]),
-            ml("OneHotEncoder", whole, cats_int64s=[0, 2, 3]), ml("LabelEncoder", whole, keys_int64s=[1, 2, 3], values_int64s=[10, 20, 30]),
+            ml("OneHotEncoder", whole, cats_int64s=[0, 2, 3]), ml("OneHotEncoder", whole, cats_int64s=[0, 1, 2, 3, 4], zeros=0, name="all"),
+            ml("LabelEncoder", whole, keys_int64s=[1, 2, 3], values_int64s=[10, 20, 30]),
             ml("LabelEncoder", whole, keys_int64s=[1, 2, 3], values_floats=[0.5, 1.5, 2.5], default_float=7.0, name="floats"),
             ml("LabelEncoder", np.array([1.0, 2.0, np.nan, 5.0], np.float32), keys_floats=[1.0, float("nan")], values_int64s=[4, 5],
                default_int64=-7, opset=4, name="nan")]

@@ -8,6 +8,7 @@
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/SequenceInputs.h"
+#include "compiler/import/onnx/rules/Maps.h"
 #include "compiler/import/onnx/rules/Strings.h"
 
 #include "compiler/import/onnx/model/Reader.h"
@@ -114,6 +115,21 @@ static Location locationOf(MLIRContext *Context, const Node &N) {
   return NameLoc::get(StringAttr::get(Context, shownName(N)), Op);
 }
 
+/// What to do with a model that has operators of a domain without rules.
+static std::string wayOutOf(std::string_view Domain) {
+  if (Domain == "com.microsoft.nchwc")
+    return "ONNX Runtime made it for the processor that saved the model: take "
+           "the model from before, or save it with ORT_ENABLE_EXTENDED";
+  if (Domain == "ai.onnx.contrib")
+    return "these are onnxruntime-extensions, mostly of texts and images: cut "
+           "the model behind them (onnx.utils.extract_model)";
+  if (Domain == "org.pytorch.aten" || Domain == "aten" || Domain == "prim")
+    return "the exporter fell back to PyTorch's own operators: export with "
+           "operator_export_type ONNX, or give kpc a .pt2 file";
+  return "`kpc ops` lists the domains and operators that import; --operator "
+         "brings others";
+}
+
 void Importer::reportUnknown(const Node &N) {
   auto Report = [&](Code C, std::string Text, std::string Hint = "") {
     kpc::Diagnostic &D =
@@ -132,8 +148,7 @@ void Importer::reportUnknown(const Node &N) {
   if (!KnownDomain)
     return Report(Code::ImportUnknownDomain,
                   "kpc knows no operators of the domain '" + Domain + "'",
-                  "`kpc ops` lists the domains and operators that import; "
-                  "--operator brings others");
+                  wayOutOf(N.Domain));
   if (N.Opset == 0)
     return Report(Code::ImportOpset,
                   "the model does not say which version of operator set '" +
@@ -305,6 +320,21 @@ static std::string_view kindText(ValueInfo::Kind K) {
   return Names[static_cast<size_t>(K)];
 }
 
+static const Node *firstReader(const Graph &G, const std::string &Name) {
+  auto It = llvm::find_if(G.Nodes, [&](const Node &N) {
+    return llvm::is_contained(N.Inputs, Name);
+  });
+  return It == G.Nodes.end() ? nullptr : &*It;
+}
+
+/// An input of strings that no list in the model tells apart, where its reader
+/// is an operator without a rule, which is reported.
+static bool isReadInVain(const Graph &G, const ValueInfo &V) {
+  const Node *Reader = firstReader(G, V.Name);
+  return V.Type == ElementType::String && Reader &&
+         rowsOf(Reader->Domain, Reader->Op).empty();
+}
+
 std::optional<Type> Importer::inputType(const ValueInfo &V) {
   auto Report = [&](Code C, const std::string &What,
                     const std::string &Hint = "") {
@@ -317,10 +347,32 @@ std::optional<Type> Importer::inputType(const ValueInfo &V) {
   if (V.Is == ValueInfo::Kind::Unknown)
     return Report(Code::ImportNoRank, "has no type",
                   "give the input its type and shape when exporting");
-  if (V.Is != ValueInfo::Kind::Tensor)
+  bool Columns = false; // of a map's values
+  if (V.Is == ValueInfo::Kind::Map)
+    if (const Node *Reader = firstReader(*Top, V.Name))
+      if (std::optional<MapRow> Row = rowOfMap(*Reader, V)) {
+        describe("labels:" + V.Name, Row->Keys);
+        diagnostics()
+            .warning(Code::ImportStrings)
+            .at(Reader->place())
+            .message("the model's input '" + printable(V.Name) +
+                     "' is a map; kpc takes its values as a row, " +
+                     Row->Order);
+        Columns = true;
+      }
+  if (V.Is != ValueInfo::Kind::Tensor && !Columns)
     return Report(Code::ImportValueType, "is " + std::string(kindText(V.Is)) +
                                              ", but kpc takes dense tensors");
   Type Element = graphType(B.getContext(), V.Type);
+  if (!Element && isReadInVain(*Top, V))
+    return std::nullopt;
+  if (!Element && V.Type == ElementType::String)
+    return Report(Code::ImportElementType,
+                  "is strings, and nothing in the model says which: kpc takes "
+                  "strings only where they select or label",
+                  "compute with strings outside, and give the model numbers; "
+                  "compare them with constants or lists of the model, and it "
+                  "compiles");
   if (!Element)
     return Report(Code::ImportElementType,
                   "has the type " + elementTypeName(V.Type) +
@@ -351,7 +403,12 @@ void Importer::describe(const std::string &Key, ArrayRef<std::string> Names) {
 }
 
 void Importer::buildStrings(Entry &E, NodeImport &Reader) {
-  Ints Places = llvm::to_vector(llvm::seq<int64_t>(0, E.Data->count()));
+  // The first place of each: a list may have a string twice.
+  std::unordered_map<std::string_view, int64_t> First;
+  Ints Places;
+  for (const std::string &Text : E.Data->Strings)
+    Places.push_back(
+        First.emplace(Text, static_cast<int64_t>(Places.size())).first->second);
   Dims Sizes(E.Data->Dims.begin(), E.Data->Dims.end());
   E.Built = Reader.reshape(Reader.intVector(Places, Reader.i64()), Sizes);
 }

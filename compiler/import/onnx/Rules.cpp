@@ -58,6 +58,7 @@ static std::vector<Family> families() {
           {"classifier", classifierRules()},
           {"preparation", preparationRules()},
           {"string", stringRules()},
+          {"map", mapRules()},
           {"support-vector", supportVectorRules()},
           {"expert", expertRules()},
           {"experimental", experimentalRules()},

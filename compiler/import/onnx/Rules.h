@@ -69,6 +69,7 @@ ArrayRef<Rule> treeRules();
 ArrayRef<Rule> classifierRules();
 ArrayRef<Rule> preparationRules();
 ArrayRef<Rule> stringRules();
+ArrayRef<Rule> mapRules();
 ArrayRef<Rule> supportVectorRules();
 ArrayRef<Rule> expertRules();
 ArrayRef<Rule> experimentalRules();

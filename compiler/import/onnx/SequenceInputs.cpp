@@ -9,6 +9,7 @@
 
 #include "compiler/import/onnx/model/InputDims.h"
 #include "compiler/import/onnx/model/Model.h"
+#include "compiler/import/onnx/rules/Maps.h"
 
 namespace kpc::onnx {
 
@@ -43,6 +44,8 @@ private:
       if (V.Of == ValueInfo::Kind::Tensor || V.Of == ValueInfo::Kind::Sequence)
         V.Is = V.Of;
     }
+    if (V.Is == ValueInfo::Kind::Map)
+      giveRow(V);
     bool IsTensors =
         V.Is == ValueInfo::Kind::Sequence && V.Type != ElementType::Undefined;
     if (!IsTensors) {
@@ -66,6 +69,21 @@ private:
     }
     make(Names.empty() ? "SequenceEmpty" : "SequenceConstruct", 11, Names,
          V.Name);
+  }
+
+  /// A map is the row of its values, whose sizes have names as others do.
+  void giveRow(ValueInfo &V) {
+    for (const Node &N : M.Main.Nodes) {
+      if (std::find(N.Inputs.begin(), N.Inputs.end(), V.Name) == N.Inputs.end())
+        continue;
+      if (std::optional<MapRow> Row = rowOfMap(N, V)) {
+        Dim Keys;
+        if (!Row->Keys.empty())
+          Keys = static_cast<int64_t>(Row->Keys.size());
+        V.Shape = {Dim(int64_t(1)), Keys};
+      }
+      return;
+    }
   }
 
   std::optional<int64_t> countOf(const ValueInfo &V) {

@@ -73,6 +73,8 @@ CASES = {
     "svc": Case(classical.support_vectors, quick=True), "svc.votes": Case(lambda: classical.support_vectors(False)),
     "svc.two": Case(lambda: classical.support_vectors(True, 2, "LINEAR")), "svc.two.votes": Case(lambda: classical.support_vectors(False, 2, "POLY")),
     "neighbours": Case(classical.neighbours), "k_means": Case(classical.k_means), "text.categories": Case(classical.text_categories, quick=True),
+    "text.table": Case(classical.table_of_strings, quick=True), "text.old_labels": Case(classical.old_labels),
+    "text.dictionaries": Case(classical.dictionaries), "text.constants": Case(classical.constant_strings),
 }
 
 

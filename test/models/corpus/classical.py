@@ -4,6 +4,7 @@
 """Pipelines of scikit-learn and of gradient boosting as skl2onnx and onnxmltools write them."""
 
 import numpy as np
+import onnx
 
 from corpus.writer import FLOAT, INT64, STRING, Writer, floats, ints, tensor
 
@@ -179,3 +180,57 @@ def text_categories():
     g.output(g.ml("CategoryMapper", mapped, cats_strings=["nine", "seven"], cats_int64s=[9, 7], default_string="other"), "named", None, 1, kind=STRING)
     return g.model(), [{"city": np.array([["Rome"]], object), "job": np.array([["cook"]], object)},
                        {"city": np.array([["Oslo"], ["Paris"], ["Bern"]], object), "job": np.array([["smith"], ["cook"], ["none"]], object)}]
+
+
+def table_of_strings():
+    """Columns of a table that are encoded together: skl2onnx joins them, and is strict where no other category is ignored."""
+    g = Writer("table_of_strings", 15, producer="skl2onnx")
+    both = g("Concat", g.input("city", None, 1, kind=STRING), g.input("job", None, 1, kind=STRING), axis=1)
+    city, job = g("Split", both, axis=1, outputs=2)
+    hot = [g("Reshape", g.ml("OneHotEncoder", part, cats_strings=names, zeros=0), ints(-1, len(names)))
+           for part, names in ((city, ["Bern", "Rome", "Oslo"]), (job, ["cook", "smith"]))]
+    age = g("Cast", g.input("age", None, 1, kind=INT64), to=FLOAT)
+    x = g("Concat", g.ml("Scaler", age, offset=[30.0], scale=[0.1]), *hot, axis=1)
+    label, scores = g.ml("LinearClassifier", x, outputs=2, coefficients=[0.5, -1.0, 1.0, -0.5, 1.0, -1.0], intercepts=[0.1], multi_class=0,
+                         post_transform="LOGISTIC", classlabels_strings=["no", "yes"])
+    g.output(g("Cast", label, to=STRING), "label", None, kind=STRING)
+    zip_map(g, scores, ["no", "yes"])
+    sure = g("Greater", g("ReduceMax", scores, axes=[1], keepdims=0), np.float32(0.7))
+    g.output(g("Where", sure, label, np.array(["unsure"], object)), "verdict", None, kind=STRING)
+    return g.model(), [{"city": np.array([["Rome"]], object), "job": np.array([["cook"]], object), "age": np.array([[20]])},
+                       {"city": np.array([["Oslo"], ["Bern"]], object), "job": np.array([["smith"], ["cook"]], object), "age": np.array([[50], [31]])}]
+
+
+def constant_strings():
+    """Constants of strings, one of them with a string twice, that inputs are compared with."""
+    g = Writer("constant_strings", 19)
+    city = g.input("city", None, 1, kind=STRING)
+    rome = g("Constant", value_string="Rome")
+    is_rome = g("Equal", city, rome)
+    g.output(is_rome, "rome", None, 1, kind=onnx.TensorProto.BOOL)
+    g.output(g("Equal", city, g("Constant", value_strings=["Bern", "Rome", "Bern"])), "either", None, 3, kind=onnx.TensorProto.BOOL)
+    g.output(g("Where", is_rome, city, np.array(["elsewhere"], object)), "named", None, 1, kind=STRING)
+    return g.model(), [{"city": np.array([["Rome"]], object)}, {"city": np.array([["Oslo"], ["Bern"], ["Rome"]], object)}]
+
+
+def old_labels():
+    """LabelEncoder of the first opset of ai.onnx.ml, either way."""
+    g = Writer("old_labels", 9, producer="OnnxMLTools")
+    g.domains["ai.onnx.ml"] = 1
+    names = ["Bern", "Rome", "Oslo"]
+    place = g.ml("LabelEncoder", g.input("city", None, kind=STRING), classes_strings=names, default_int64=-1)
+    g.output(place, "place", None, kind=INT64)
+    g.output(g.ml("LabelEncoder", g.input("number", None, kind=INT64), classes_strings=names, default_string="other"), "name", None, kind=STRING)
+    return g.model(), [{"city": np.array(["Rome", "Paris"], object), "number": np.array([2, 7, -1, 0])}]
+
+
+def dictionaries():
+    """DictVectorizer and CastMap: kpc takes rows of values, in an order that the artifact's metadata has."""
+    g = Writer("dictionaries", 9, producer="skl2onnx")
+    def given(name, key):
+        g.inputs.append(onnx.helper.make_value_info(name, onnx.helper.make_map_type_proto(key, onnx.helper.make_tensor_type_proto(FLOAT, []))))
+        return name
+    g.output(g.ml("DictVectorizer", given("words", STRING), string_vocabulary=["a", "b", "c"]), "row", None, 3)
+    g.output(g.ml("CastMap", given("sparse", INT64), cast_to="TO_FLOAT", map_form="SPARSE", max_map=4), "slots", None, 4)
+    g.output(g.ml("CastMap", given("dense", INT64), cast_to="TO_INT64", map_form="DENSE"), "whole", None, None, kind=INT64)
+    return g.model(), [{"words": {"c": 1.5, "a": -2.0}, "sparse": {3: 1.0, 0: 4.0}, "dense": {7: 2.0, 1: 3.0}}]

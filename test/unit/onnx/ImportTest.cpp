@@ -105,8 +105,10 @@ TEST(BadImport, StringTensors) {
   EXPECT_EQ(
       Imported(unary("Identity", {2}, TensorProto::STRING)).Diags.text(),
       "error[KPC-I0015]: 'n' (Identity, opset 17) in m.onnx: the model's "
-      "input 'x' has the type string, which kpc cannot compute with\n"
-      "  hint: cast to a type the operator takes; `kpc ops` lists limits\n");
+      "input 'x' is strings, and nothing in the model says which: kpc takes "
+      "strings only where they select or label\n"
+      "  hint: compute with strings outside, and give the model numbers; "
+      "compare them with constants or lists of the model, and it compiles\n");
 }
 
 TEST(BadImport, SequenceInput) {

@@ -98,7 +98,8 @@ TEST(Strings, AnInputIsPlacesInTheListOfItsReaders) {
 
 TEST(Strings, OthersAreRefused) {
   ModelProto M = stringModel("Relu", "");
-  EXPECT_TRUE(says(Imported(M).Diags.text(), "has the type string"));
+  EXPECT_TRUE(says(Imported(M).Diags.text(),
+                   "is strings, and nothing in the model says which"));
 }
 
 TEST(RefusedOperators, ExpertsThatAreNotThere) {

@@ -348,6 +348,30 @@ TEST(AssumedSizes, AnExpandOfASliceOfOne) {
   EXPECT_EQ(Must[0].Reason, "'n' (Expand) makes d1 elements of one");
 }
 
+/// The same of operators that broadcast by themselves.
+TEST(AssumedSizes, ASliceOfOneBroadcasts) {
+  ModelProto M = model();
+  input(M, "x", {-1});
+  input(M, "like", {-1, -1});
+  int64s(M, "from", {1}, {0});
+  int64s(M, "to", {1}, {1});
+  node(M, "Slice", {"x", "from", "to"}, {"one"}, "slice");
+  node(M, "Add", {"like", "one"}, {"y"}, "n");
+  output(M, "y");
+  Imported I(M);
+  EXPECT_EQ(I.Diags.text(),
+            "warning[KPC-I0039]: 'n' (Add, opset 17) in m.onnx: d0 must be at "
+            "least 1: the node needs the sizes min(d0, 1) and 1 to be equal\n"
+            "  hint: other sizes are refused when they are bound; --dim says "
+            "it beforehand\n");
+  EXPECT_EQ(I.result(), "!graph.tensor<[d0, d1], f32>");
+  std::vector<graph::Requirement> Must = graph::requirements(*I.Module);
+  ASSERT_EQ(Must.size(), 1U);
+  EXPECT_EQ(Must[0].Left, shape::Expr(1));
+  EXPECT_EQ(Must[0].Right, shape::Expr::symbol("d0"));
+  EXPECT_FALSE(Must[0].Equal);
+}
+
 TEST(AssumedSizes, ASliceTo1e9IsToTheEnd) {
   ModelProto M = unary("Slice", {-1});
   M.mutable_graph()->mutable_output(0)->clear_type();

@@ -291,6 +291,13 @@ void Decoder::valueInfo(const ::onnx::ValueInfoProto &Proto,
     Type = &Type->sequence_type().elem_type();
     Inner = kindOf(*Type);
   }
+  if (Inner == ValueInfo::Kind::Map) { // its values are the tensor
+    Type = &Type->map_type().value_type();
+    if (kindOf(*Type) == ValueInfo::Kind::Tensor)
+      Result.Type = elementType(Type->tensor_type().elem_type())
+                        .value_or(ElementType::Undefined);
+    return;
+  }
   if (Inner != ValueInfo::Kind::Tensor)
     return;
   const ::onnx::TypeProto::Tensor &T = Type->tensor_type();

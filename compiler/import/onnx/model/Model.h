@@ -105,7 +105,7 @@ struct ValueInfo {
   std::string Name;
   Kind Is = Kind::Unknown;
   Kind Of = Kind::Unknown; ///< what an optional value holds, if it does
-  /// Of a tensor, or of a sequence's elements.
+  /// Of a tensor, of a sequence's elements, or of a map's values.
   ElementType Type = ElementType::Undefined;
   std::optional<std::vector<Dim>> Shape;
 };

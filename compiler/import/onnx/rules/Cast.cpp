@@ -79,7 +79,12 @@ static void importCast(NodeImport &N) {
   std::optional<ElementType> Type = elementType(To);
   mlir::Type Element =
       Type ? graphType(N.builder().getContext(), *Type) : mlir::Type();
-  if (!Element)
+  if (!Element && Type == ElementType::String)
+    N.fail(Code::ImportElementType,
+           "makes texts of " + typeText(N.element(X)) +
+               ", and kpc takes strings only where they select or label",
+           "make the numbers an output, and format them outside");
+  else if (!Element)
     N.fail(Code::ImportElementType,
            "casts to " + elementTypeName(static_cast<ElementType>(To)) +
                ", which kpc cannot compute with");

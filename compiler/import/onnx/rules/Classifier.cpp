@@ -168,6 +168,20 @@ static void importLinearRegressor(NodeImport &N) {
     N.result(0, postTransform(N, linear(N, X, Targets), Transform));
 }
 
+/// The classes of one row of coefficients: the second where its score is above
+/// zero, and its share is the score.
+static void giveSecond(NodeImport &N, Value Score, const ClassLabels &Labels,
+                       const std::string &Transform) {
+  if (!Score)
+    return N.result(0, Value());
+  Value Flat = N.reshape(Score, {N.dims(Score)[0]});
+  giveLabels(N,
+             N.cast(N.compare(Predicate::gt, Flat, N.like(0, Flat)), N.i64()),
+             Labels);
+  Value Second = postTransform(N, Score, Transform);
+  N.result(1, N.concat({N.sub(N.like(1, Second), Second), Second}, 1));
+}
+
 static void importLinearClassifier(NodeImport &N) {
   std::string Transform = N.stringAttribute("post_transform", "NONE");
   std::vector<double> Intercepts =
@@ -179,9 +193,9 @@ static void importLinearClassifier(NodeImport &N) {
   if (N.bad() || !Labels)
     return;
   if (Labels->size() == 2 && Intercepts.size() == 1) {
-    N.unsupported("has one row of coefficients for two classes; kpc takes one "
-                  "for each class");
-    return;
+    if (Transform != "LOGISTIC" && Transform != "PROBIT")
+      Transform = "NONE"; // of one score, a row has no meaning
+    return giveSecond(N, linear(N, X, 1), *Labels, Transform);
   }
   giveClasses(N, linear(N, X, static_cast<int64_t>(Labels->size())), *Labels,
               Transform);
@@ -258,8 +272,7 @@ static void importSvmRegressor(NodeImport &N) {
 ArrayRef<Rule> classifierRules() {
   static const Rule Rows[] = {
       {Domain, "LinearRegressor", 1, 5, importLinearRegressor},
-      {Domain, "LinearClassifier", 1, 5, importLinearClassifier,
-       "coefficients for each class"},
+      {Domain, "LinearClassifier", 1, 5, importLinearClassifier},
       {Domain, "SVMRegressor", 1, 5, importSvmRegressor, "support vectors"},
   };
   return Rows;

@@ -36,10 +36,16 @@ static void importConstant(NodeImport &N) {
     return Keep(Tensor::ofFloats("", {static_cast<int64_t>(V->size())},
                                  {V->begin(), V->end()}));
   for (std::string_view Name : {"value_string", "value_strings"})
-    if (N.hasAttribute(Name)) {
+    if (auto It = N.node().Attributes.find(Name);
+        It != N.node().Attributes.end()) {
       N.ignoreAttribute(Name);
-      N.fail(Code::ImportElementType, "a constant of strings");
-      return;
+      bool IsOne = It->second.Is == Attribute::Kind::String;
+      Tensor T;
+      T.Type = ElementType::String;
+      T.Strings = IsOne ? std::vector{It->second.String} : It->second.Strings;
+      if (!IsOne)
+        T.Dims = {static_cast<int64_t>(T.Strings.size())};
+      return Keep(std::move(T));
     }
   if (!N.bad())
     N.fail(Code::ImportAttributeMissing, "attribute 'value' is missing");
@@ -268,7 +274,7 @@ template <int Kind> static void importWindow(NodeImport &N) {
 
 ArrayRef<Rule> constantRules() {
   static const Rule Rows[] = {
-      {"", "Constant", 1, Newest, importConstant, "no strings"},
+      {"", "Constant", 1, Newest, importConstant},
       {"", "ConstantOfShape", 9, Newest, importConstantOfShape,
        "the shape must follow from constants, sizes and elements of small "
        "inputs"},

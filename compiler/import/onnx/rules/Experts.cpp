@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Quantization.h"
 
 #include <cmath>
 
@@ -23,10 +24,12 @@ namespace kpc::onnx {
 static constexpr int64_t MostPicked = 64;
 
 /// The chances of the `Picked` best experts of [R, E]; zeros elsewhere.
+/// `Shares`, where given, are what counts of those.
 static Value pickExperts(NodeImport &N, Value Logits, int64_t Picked,
-                         bool Normalise) {
+                         bool Normalise, Value Shares = {}) {
   Value Wide = N.cast(Logits, N.f32());
-  Value Chances = N.softmax(Wide, {1}, /*Logarithm=*/false);
+  Value Chances = Shares ? N.cast(Shares, N.f32())
+                         : N.softmax(Wide, {1}, /*Logarithm=*/false);
   if (!Chances)
     return {};
   Value Place = N.iota({Expr(1), N.dims(Wide)[1]}, 1, N.i64());
@@ -56,6 +59,13 @@ struct Experts {
     return Bias ? N.add(Y, N.unsqueeze(Bias, {1})) : Y;
   }
   Value activate(Value X);
+  /// Weights and biases of one product.
+  struct Layer {
+    Value W = {}, Bias = {};
+  };
+  bool readActivation();
+  void give(Value X, Value Chances, const Layer &Up, const Layer &Down,
+            const Layer &Gate);
 };
 } // namespace
 
@@ -89,57 +99,39 @@ Value Experts::activate(Value X) {
                                                 printable(Activation) + "'");
 }
 
-static void importMoE(NodeImport &N) {
-  Experts M{N};
-  M.Activation = N.stringAttribute("activation_type", "relu");
-  int64_t Picked = N.intAttribute("k", 1);
-  bool Normalise = N.flagAttribute("normalize_routing_weights");
-  bool Sparse = N.flagAttribute("use_sparse_mixer");
+/// False after a report.
+bool Experts::readActivation() {
+  Activation = N.stringAttribute("activation_type", "relu");
   int64_t Fusion = N.intAttribute("swiglu_fusion", 0);
-  M.Alpha = N.floatAttribute("activation_alpha", 1);
-  M.Beta = N.floatAttribute("activation_beta", 0);
-  M.Limit = N.floatAttribute("swiglu_limit", 0);
-  M.Interleaved = Fusion == 1;
-  N.expectInputs(3, 8);
-  Value X = N.input(0), Logits = N.input(1), Up = N.input(2),
-        UpBias = N.optionalInput(3), Down = N.input(4),
-        DownBias = N.optionalInput(5), Gate = N.optionalInput(6),
-        GateBias = N.optionalInput(7);
-  if (N.bad())
-    return;
-  if (Sparse || Picked < 1 || Picked > MostPicked ||
-      (M.Activation == "swiglu" && Fusion == 0)) {
-    N.unsupported("use_sparse_mixer, more than 64 picked experts, and swiglu "
-                  "that is not fused are not supported");
-    return;
-  }
-  if ((N.rank(X) != 2 && N.rank(X) != 3) || N.rank(Logits) != 2 ||
-      N.rank(Up) != 3 || N.rank(Down) != 3 || (Gate && N.rank(Gate) != 3) ||
-      (UpBias && N.rank(UpBias) != 2) || (DownBias && N.rank(DownBias) != 2) ||
-      (GateBias && N.rank(GateBias) != 2)) {
-    N.fail(Code::ImportRank, "the input should have rank 2 or 3, chances and "
-                             "biases 2, and the weights of experts 3");
-    return;
-  }
-  if (std::optional<int64_t> Count = N.dims(Up)[0].asConstant();
-      Count && Picked > *Count) {
-    N.fail(Code::ImportAttributeValue,
-           "attribute 'k' is " + std::to_string(Picked) + ", but there are " +
-               std::to_string(*Count) + " experts");
-    return;
-  }
-  Dims Sizes(N.dims(X));
-  Expr Rows = N.dims(Logits)[0], Width = Sizes.back();
-  Value Flat = N.reshape(X, {Rows, Width});
-  Value Chances = pickExperts(N, Logits, Picked, Normalise);
-  if (!Flat || !Chances)
+  Alpha = N.floatAttribute("activation_alpha", 1);
+  Beta = N.floatAttribute("activation_beta", 0);
+  Limit = N.floatAttribute("swiglu_limit", 0);
+  Interleaved = Fusion == 1;
+  int64_t Picked = N.intAttribute("k", 1);
+  if (!N.flagAttribute("use_sparse_mixer") && Picked >= 1 &&
+      Picked <= MostPicked && (Activation != "swiglu" || Fusion != 0))
+    return true;
+  N.unsupported("use_sparse_mixer, more than 64 picked experts, and swiglu "
+                "that is not fused are not supported");
+  return false;
+}
+
+/// Sums what all experts make of the rows of `X`, by their chances.
+void Experts::give(Value X, Value Chances, const Layer &Up, const Layer &Down,
+                   const Layer &Gate) {
+  if (!X || !Chances || !Up.W || !Down.W)
     return N.result(0, Value());
+  Dims Sizes(N.dims(X));
+  Expr Rows = N.dims(Chances)[0], Width = Sizes.back();
+  Value Flat = N.reshape(X, {Rows, Width});
+  if (!Flat)
+    return N.result(0, Flat);
   Value Each =
-      N.broadcast(N.unsqueeze(Flat, {0}), {N.dims(Up)[0], Rows, Width});
-  Value Inside = M.activate(M.product(Each, Up, UpBias));
-  if (Gate)
-    Inside = N.mul(Inside, M.product(Each, Gate, GateBias));
-  Value Y = M.product(Inside, Down, DownBias);
+      N.broadcast(N.unsqueeze(Flat, {0}), {N.dims(Up.W)[0], Rows, Width});
+  Value Inside = activate(product(Each, Up.W, Up.Bias));
+  if (Gate.W)
+    Inside = N.mul(Inside, product(Each, Gate.W, Gate.Bias));
+  Value Y = product(Inside, Down.W, Down.Bias);
   Value Share = N.unsqueeze(N.transpose(Chances, {1, 0}), {2});
   if (!Y || !Share)
     return N.result(0, Value());
@@ -147,10 +139,142 @@ static void importMoE(NodeImport &N) {
   N.result(0, N.reshape(N.cast(Y, N.element(X)), Sizes));
 }
 
+/// Whether so many experts are there to be picked; reports if not.
+static bool hasExperts(NodeImport &N, Value W, int64_t Picked) {
+  std::optional<int64_t> Count = N.dims(W)[0].asConstant();
+  if (!Count || Picked <= *Count)
+    return true;
+  N.fail(Code::ImportAttributeValue,
+         "attribute 'k' is " + std::to_string(Picked) + ", but there are " +
+             std::to_string(*Count) + " experts");
+  return false;
+}
+
+static bool ranksFit(NodeImport &N, Value X, Value Logits,
+                     ArrayRef<Experts::Layer> Layers) {
+  bool Fit = (N.rank(X) == 2 || N.rank(X) == 3) && N.rank(Logits) == 2;
+  for (const Experts::Layer &L : Layers)
+    Fit &= (!L.W || N.rank(L.W) == 3) && (!L.Bias || N.rank(L.Bias) == 2);
+  if (!Fit)
+    N.fail(Code::ImportRank, "the input should have rank 2 or 3, chances and "
+                             "biases 2, and the weights of experts 3");
+  return Fit;
+}
+
+static void importMoE(NodeImport &N) {
+  Experts M{N};
+  int64_t Picked = N.intAttribute("k", 1);
+  bool Normalise = N.flagAttribute("normalize_routing_weights");
+  N.expectInputs(3, 8);
+  Value X = N.input(0), Logits = N.input(1);
+  Experts::Layer Up{N.input(2), N.optionalInput(3)},
+      Down{N.input(4), N.optionalInput(5)},
+      Gate{N.optionalInput(6), N.optionalInput(7)};
+  if (N.bad() || !M.readActivation() ||
+      !ranksFit(N, X, Logits, {Up, Down, Gate}) || !hasExperts(N, Up.W, Picked))
+    return;
+  M.give(X, pickExperts(N, Logits, Picked, Normalise), Up, Down, Gate);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights that are codes
+//===----------------------------------------------------------------------===//
+
+/// Weights [E, O, I] of bytes with `Bits` bits each: scales are of rows [E, O],
+/// or of blocks [E, O, I / Block], and so are zero points, packed. Null after a
+/// report.
+static Value expertWeights(NodeImport &N, Value Bytes, Value Scales,
+                           Value Zeros, int64_t Bits, int64_t Block, Type To) {
+  Type Code = mlir::IntegerType::get(N.builder().getContext(),
+                                     static_cast<unsigned>(Bits),
+                                     mlir::IntegerType::Unsigned);
+  Value W = N.rank(Bytes) == 3 ? unpackCodes(N, Bytes, Bits) : Value();
+  std::optional<int64_t> Inner = W ? N.dims(W)[2].asConstant() : std::nullopt;
+  if (!W || !Inner || N.element(Bytes).getIntOrFloatBitWidth() != 8)
+    return N.fail(Code::ImportShape,
+                  "weights of experts are " + typeText(Bytes.getType()) +
+                      ", expected bytes of three known sizes");
+  Block = Block > 0 ? Block : std::max<int64_t>(*Inner, 1);
+  Dims Sizes = {N.dims(W)[0], N.dims(W)[1],
+                Expr(static_cast<int64_t>(llvm::divideCeil(*Inner, Block)))};
+  auto OfBlocks = [&](Value V) { // a row is one block
+    return V && N.rank(V) == 2 ? N.unsqueeze(V, {2}) : V;
+  };
+  Scales = OfBlocks(Scales);
+  if (Zeros) {
+    Zeros = OfBlocks(unpackCodes(N, Zeros, Bits));
+    for (int64_t I = 1; Zeros && N.rank(Zeros) == 3 && I < 3; ++I)
+      if (N.dims(Zeros)[I] != Sizes[I])
+        Zeros = N.sliceAxis(Zeros, I, 0, Sizes[I]); // the last byte's rest
+  } else {
+    Zeros = N.full(static_cast<double>(1 << (Bits - 1)), Sizes, Code);
+  }
+  if (!Scales || !Zeros || N.dims(Scales) != ArrayRef<Expr>(Sizes) ||
+      N.dims(Zeros) != ArrayRef<Expr>(Sizes))
+    return N.bad() ? Value()
+                   : N.fail(Code::ImportShape,
+                            "scales or zero points of experts do not fit "
+                            "weights of " +
+                                dimsText(N.dims(W)) + " in blocks of " +
+                                std::to_string(Block));
+  return dequantise(N, W, N.cast(Scales, N.f32()), Zeros, {1, 1, Block}, To);
+}
+
+static void importQMoE(NodeImport &N) {
+  Experts M{N};
+  int64_t Picked = N.intAttribute("k", 1);
+  int64_t Bits = N.intAttribute("expert_weight_bits", 4);
+  int64_t Block = N.intAttribute("block_size", 0);
+  std::string Kind = N.stringAttribute("quant_type", "int");
+  int64_t Packed = N.intAttribute("weights_prepacked", -1);
+  // The shares of those that are picked are always made to sum to 1 by
+  // onnxruntime, unless they are an input.
+  bool Normalise = N.flagAttribute("normalize_routing_weights");
+  N.ignoreAttribute("accuracy_level");
+  N.expectInputs(7, 21);
+  Value X = N.input(0), Logits = N.input(1), Shares = N.optionalInput(14);
+  static constexpr const char *Widths[] = {"fc1_expert_weight_bits",
+                                           "fc2_expert_weight_bits",
+                                           "fc3_expert_weight_bits"};
+  if (N.bad() || !M.readActivation())
+    return;
+  if (Kind != "int" || Packed == 1) {
+    N.unsupported("takes integers as quantised (quant_type 'int', "
+                  "weights_prepacked -1 or 0); it has quant_type '" +
+                  printable(Kind) + "'");
+    return;
+  }
+  Experts::Layer Layers[3];
+  for (size_t I = 0; I < 3 && !N.bad(); ++I) {
+    Value Bytes = N.optionalInput(2 + 3 * I),
+          Scale = N.optionalInput(3 + 3 * I);
+    int64_t Own = N.intAttribute(Widths[I], Bits);
+    if (!Bytes && I == 2)
+      break;
+    if (!Bytes || !Scale || (Own != 2 && Own != 4 && Own != 8)) {
+      N.fail(Code::ImportAttributeValue,
+             "expected weights of 2, 4 or 8 bits and their scales, got " +
+                 std::to_string(Own) + " bits");
+      return;
+    }
+    Layers[I].W = expertWeights(N, Bytes, Scale, N.optionalInput(11 + I), Own,
+                                Block, N.element(X));
+    Layers[I].Bias = N.optionalInput(4 + 3 * I);
+  }
+  if (N.bad() || !ranksFit(N, X, Logits, Layers) ||
+      !hasExperts(N, Layers[0].W, Picked))
+    return;
+  M.give(X, pickExperts(N, Logits, Picked, Normalise || !Shares, Shares),
+         Layers[0], Layers[1], Layers[2]);
+}
+
 ArrayRef<Rule> expertRules() {
   static const Rule Rows[] = {
       {"com.microsoft", "MoE", 1, 1, importMoE,
        "all experts compute all rows; no use_sparse_mixer"},
+      {"com.microsoft", "QMoE", 1, 1, importQMoE,
+       "integers of 2, 4 and 8 bits; all experts compute all rows; no "
+       "use_sparse_mixer"},
   };
   return Rows;
 }

@@ -155,8 +155,9 @@ static void importTfIdf(NodeImport &N) {
   N.expectInputs(1, 1);
   if (N.hasAttribute("pool_strings")) {
     N.fail(Code::ImportUnsupported,
-           "looks for strings, which kpc cannot compute with",
-           "give the model numbers of tokens (pool_int64s)");
+           "counts strings, which kpc cannot compute with",
+           "cut the model in front of its text operators, and give the rest "
+           "the counts as an input; pool_int64s, of numbers, compiles");
     return;
   }
   std::vector<Grams> Pool = readPool(N);
@@ -227,7 +228,8 @@ template <bool Images> static void refuse(NodeImport &N) {
   else
     N.fail(Code::ImportUnsupported,
            "works on strings, which kpc cannot compute with",
-           "cut the model behind its text operators, and give it their result");
+           "cut the model behind its text operators "
+           "(onnx.utils.extract_model), and give it their result");
 }
 
 ArrayRef<Rule> featureRules() {
@@ -242,6 +244,8 @@ ArrayRef<Rule> featureRules() {
 
 std::optional<RuleFunction> refusalOf(std::string_view Domain,
                                       std::string_view Op) {
+  if (Domain == "com.microsoft" && Op == "Tokenizer")
+    return refuse<false>;
   if (!Domain.empty())
     return std::nullopt;
   if (Op == "ImageDecoder")

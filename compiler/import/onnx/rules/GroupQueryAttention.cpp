@@ -10,6 +10,7 @@
 // heads of queries, G heads of keys, S queries, D the size of a head.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/rules/Convert.h"
 #include "compiler/import/onnx/rules/KeyCache.h"
 #include "compiler/import/onnx/rules/Quantization.h"
 
@@ -87,12 +88,15 @@ void importRotatedHeads(NodeImport &N) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How a cache keeps keys or values: as they are, or as codes of 4 or 8 bits.
+/// How a cache keeps keys or values: as they are, as codes of 4 or 8 bits, or
+/// as floats of 8 bits.
 struct CacheCodes {
   int64_t Bits = 0; ///< 0: as they are
+  Type Float = {};  ///< f8E4M3FN; null where codes are integers
   Value Scale = {}; ///< broadcasts to [B, G, S, D]
 
-  bool read(NodeImport &N, const char *Attribute, size_t Input, Value Rows);
+  bool read(NodeImport &N, const char *Attribute, size_t Input, Value Rows,
+            Value Past);
   Value encode(NodeImport &N, Value X) const;
   Value decode(NodeImport &N, Value Codes, Type To) const;
 };
@@ -100,19 +104,21 @@ struct CacheCodes {
 
 /// `Rows` are [B, G, S, D]. False after a report.
 bool CacheCodes::read(NodeImport &N, const char *Attribute, size_t Input,
-                      Value Rows) {
+                      Value Rows, Value Past) {
   std::string Kind = N.stringAttribute(Attribute, "NONE");
   int64_t Width = N.intAttribute("kv_cache_bit_width", 0);
   Value Given = N.optionalInput(Input);
   if (N.bad() || Kind == "NONE")
     return !N.bad();
   Bits = Width ? Width : 8;
+  if (Past && mlir::isa<mlir::Float8E4M3FNType>(N.element(Past)))
+    Float = N.element(Past);
   bool PerTensor = Kind == "PER_TENSOR";
   if ((Bits != 4 && Bits != 8) || !Given ||
       (!PerTensor && Kind != "PER_CHANNEL")) {
-    N.fail(Code::ImportAttributeValue,
-           "a cache has codes of 4 or 8 bits with scales PER_TENSOR or "
-           "PER_CHANNEL, which are an input");
+    N.fail(Code::ImportAttributeValue, "a cache has codes of 4 or 8 bits, or "
+                                       "f8E4M3FN, with scales PER_TENSOR or "
+                                       "PER_CHANNEL, which are an input");
     return false;
   }
   Dims Sizes = {Expr(1), PerTensor ? Expr(1) : N.dims(Rows)[1], Expr(1),
@@ -127,6 +133,8 @@ Value CacheCodes::encode(NodeImport &N, Value X) const {
   if (!Bits || !X)
     return X;
   Value Steps = N.div(N.cast(X, N.f32()), Scale);
+  if (Float)
+    return convert(N, Steps, Float, Rounding());
   if (Bits == 8)
     return saturate(N, Steps, {}, N.builder().getIntegerType(8));
   Type Byte = N.builder().getIntegerType(8, /*isSigned=*/false);
@@ -346,8 +354,8 @@ void importGroupQueryAttention(NodeImport &N) {
     A.K = rotateHeads(N, A.K, C, S, 1, 2 * *Half, Interleaved);
   }
   CacheCodes KeyCodes, ValueCodes;
-  if (!A.K || !A.V || !KeyCodes.read(N, "k_quant_type", 12, A.K) ||
-      !ValueCodes.read(N, "v_quant_type", 13, A.V))
+  if (!A.K || !A.V || !KeyCodes.read(N, "k_quant_type", 12, A.K, PastKey) ||
+      !ValueCodes.read(N, "v_quant_type", 13, A.V, PastValue))
     return;
   Type Element = N.element(A.K);
   Value PresentKey = KeyCodes.encode(N, A.K);

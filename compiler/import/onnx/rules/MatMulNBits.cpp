@@ -158,6 +158,97 @@ static void importMatMulNBits(NodeImport &N) {
   N.result(0, Bias && Y ? N.add(Y, Bias) : Y);
 }
 
+Value unpackCodes(NodeImport &N, Value Bytes, int64_t Bits) {
+  if (!Bytes || Bits == 8)
+    return Bytes;
+  Dims Sizes(N.dims(Bytes));
+  Expr Count(1);
+  for (const Expr &E : Sizes)
+    Count = Count * E;
+  int64_t Each = 8 / Bits;
+  Sizes.back() = Sizes.back() * Each;
+  Type Code = mlir::IntegerType::get(N.builder().getContext(), unsigned(Bits),
+                                     mlir::IntegerType::Unsigned);
+  Value Flat =
+      N.buildSized(UnpackOp::getOperationName(), {N.reshape(Bytes, {Count})},
+                   {}, {Count * Each}, Code);
+  return N.reshape(Flat, Sizes);
+}
+
+/// What the codes of bitsandbytes' 4-bit types stand for: its FP4, with the
+/// sign in the highest bit, and NF4, quantiles of the normal distribution.
+static ArrayRef<double> bitsAndBytes(bool Normal) {
+  static constexpr double Fp4[] = {0,           5.208333333e-3,
+                                   0.66666667,  1,
+                                   0.33333333,  0.5,
+                                   0.16666667,  0.25,
+                                   0,           -5.208333333e-3,
+                                   -0.66666667, -1,
+                                   -0.33333333, -0.5,
+                                   -0.16666667, -0.25};
+  static constexpr double Nf4[] = {-1,
+                                   -0.6961928009986877,
+                                   -0.5250730514526367,
+                                   -0.39491748809814453,
+                                   -0.28444138169288635,
+                                   -0.18477343022823334,
+                                   -0.09105003625154495,
+                                   0,
+                                   0.07958029955625534,
+                                   0.16093020141124725,
+                                   0.24611230194568634,
+                                   0.33791524171829224,
+                                   0.44070982933044434,
+                                   0.5626170039176941,
+                                   0.7229568362236023,
+                                   1};
+  return Normal ? ArrayRef<double>(Nf4) : ArrayRef<double>(Fp4);
+}
+
+/// Weights of bitsandbytes: the higher half of a byte is the first code, and a
+/// block is of so many elements of all weights in order.
+static void importMatMulBnb4(NodeImport &N) {
+  int64_t K = N.requiredInt("K"), Columns = N.requiredInt("N"),
+          Block = N.requiredInt("block_size"),
+          Kind = N.requiredInt("quant_type");
+  bool Turned = N.flagAttribute("transB", true);
+  N.ignoreAttribute("training_mode");
+  N.expectInputs(3, 3);
+  Value A = N.input(0), Codes = N.input(1), Scales = N.input(2);
+  if (N.bad())
+    return;
+  bool IsSane = K > 0 && Columns > 0 && Block > 0 &&
+                Columns < (int64_t(1) << 40) / K && (Kind == 0 || Kind == 1);
+  int64_t Count = IsSane ? K * Columns : 0;
+  if (!IsSane || Count % 2 != 0 || N.rank(Codes) != 1 || N.rank(Scales) != 1 ||
+      N.dims(Codes)[0] != Expr(Count / 2) ||
+      N.dims(Scales)[0] != Expr(llvm::divideCeil(Count, Block))) {
+    N.fail(Code::ImportShape,
+           "B is " + typeText(Codes.getType()) + " and 'absmax' " +
+               typeText(Scales.getType()) +
+               "; expected half a byte for each of " + std::to_string(K) +
+               " x " + std::to_string(Columns) +
+               " weights, and a scale for each block of " +
+               std::to_string(Block) + " of them");
+    return;
+  }
+  Value Bytes = N.cast(Codes, N.i32());
+  Value High = N.binary<ShrOp>(Bytes, N.scalarInt(4, N.i32()));
+  Value Low = N.bitAnd(Bytes, N.scalarInt(15, N.i32()));
+  Value Order = N.concat({N.unsqueeze(High, {1}), N.unsqueeze(Low, {1})}, 1);
+  Order = N.cast(N.reshape(Order, {Expr(Count)}), N.i64());
+  Value Numbers =
+      N.gather(N.floatVector(bitsAndBytes(Kind == 1), N.f32()), Order, 0);
+  int64_t Blocks = static_cast<int64_t>(llvm::divideCeil(Count, Block));
+  Value Each = N.broadcast(N.unsqueeze(N.cast(Scales, N.f32()), {1}),
+                           {Expr(Blocks), Expr(Block)});
+  Each =
+      N.sliceAxis(N.reshape(Each, {Expr(Blocks * Block)}), 0, 0, Expr(Count));
+  Value W = N.cast(N.mul(Numbers, Each), N.element(A));
+  W = N.reshape(W, {Expr(Columns), Expr(K)});
+  N.result(0, N.matmul(A, Turned ? N.transpose(W, {1, 0}) : W));
+}
+
 /// Rows of a table of codes, as the model builder writes embeddings: rows of
 /// codes are gathered, then dequantised.
 static void importGatherBlockQuantized(NodeImport &N) {
@@ -184,20 +275,7 @@ static void importGatherBlockQuantized(NodeImport &N) {
     return;
   }
   auto Unpacked = [&](Value Bytes) {
-    if (!Bytes || !Packed)
-      return Bytes;
-    Dims Sizes(N.dims(Bytes));
-    Expr Count(1);
-    for (const Expr &E : Sizes)
-      Count = Count * E;
-    int64_t Each = 8 / Bits;
-    Sizes.back() = Sizes.back() * Each;
-    Type Code = mlir::IntegerType::get(N.builder().getContext(), unsigned(Bits),
-                                       mlir::IntegerType::Unsigned);
-    Value Flat =
-        N.buildSized(UnpackOp::getOperationName(), {N.reshape(Bytes, {Count})},
-                     {}, {Count * Each}, Code);
-    return N.reshape(Flat, Sizes);
+    return Packed ? unpackCodes(N, Bytes, Bits) : Bytes;
   };
   Type Element = N.element(Scales);
   Value Rows = N.cast(Unpacked(N.gather(Codes, Indices, 0)), N.f32());
@@ -239,6 +317,8 @@ ArrayRef<Rule> matMulNBitsRules() {
   static const Rule Rows[] = {
       {"com.microsoft", "MatMulNBits", 1, 1, importMatMulNBits,
        "2, 4 and 8 bits"},
+      {"com.microsoft", "MatMulBnb4", 1, 1, importMatMulBnb4,
+       "weights are dequantised when compiling, or in each run"},
       {"com.microsoft", "GatherBlockQuantized", 1, 1,
        importGatherBlockQuantized, "rows of a table, blocks of its last axis"},
   };

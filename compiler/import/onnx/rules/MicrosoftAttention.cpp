@@ -22,16 +22,6 @@ namespace kpc::onnx {
 
 static constexpr std::string_view Microsoft = "com.microsoft";
 
-/// Refuses the inputs from `First` on that are there.
-static bool refuseInputs(NodeImport &N, size_t First, std::string_view Why) {
-  for (size_t I = First; I < N.inputCount(); ++I)
-    if (N.hasInput(I)) {
-      N.unsupported("input " + std::to_string(I) + " " + std::string(Why));
-      return true;
-    }
-  return false;
-}
-
 /// What a padding mask adds to the scores: `Filler` where a key is padding. One
 /// number a batch is the number of keys, two its end and its start.
 static Value paddingBias(NodeImport &N, Value Mask, const Expr &Batch,
@@ -176,6 +166,15 @@ static bool headsAreGood(NodeImport &N, int64_t Heads, const Attention &A) {
   return false;
 }
 
+static bool beamsHaveBuffers(NodeImport &N, const Attention &A,
+                             const Buffers &Held) {
+  if (!Held.Beams || (Held.Length && A.PastKey))
+    return true;
+  N.fail(Code::ImportArity, "'cache_indirection' goes with past keys in "
+                            "buffers and their length");
+  return false;
+}
+
 static void importMultiHeadAttention(NodeImport &N) {
   int64_t Heads = N.requiredInt("num_heads");
   double Filler = N.floatAttribute("mask_filter_value", -10000);
@@ -184,13 +183,14 @@ static void importMultiHeadAttention(NodeImport &N) {
   N.expectInputs(1, 10);
   Projected P{N.input(0), N.optionalInput(1), N.optionalInput(2)};
   Value Bias = N.optionalInput(3), Padding = N.optionalInput(4),
-        Scores = N.optionalInput(5), Length = N.optionalInput(8);
+        Scores = N.optionalInput(5), Length = N.optionalInput(8),
+        Beams = N.optionalInput(9);
   A.PastKey = N.optionalInput(6);
   A.PastValue = N.optionalInput(7);
-  if (N.bad() || refuseInputs(N, 9, "is for a search by beams") ||
+  if (N.bad() || !beamsHaveBuffers(N, A, {Length, Beams}) ||
       !headsAreGood(N, Heads, A) || !unpack(N, P, Bias))
     return;
-  attendHeads(N, A, P, Heads, Scores, Padding, {Length}, Filler);
+  attendHeads(N, A, P, Heads, Scores, Padding, {Length, Beams}, Filler);
 }
 
 /// One query. Without past keys it attends to keys that have been projected
@@ -215,12 +215,8 @@ static void importDecoderAttention(NodeImport &N) {
     N.unsupported("scores as an output are not supported");
     return;
   }
-  if (Beams && (!Shares || !A.PastKey || !Length)) {
-    N.fail(Code::ImportArity, "'cache_indirection' goes with past keys in "
-                              "buffers and their length");
-    return;
-  }
-  if (!headsAreGood(N, Heads, A))
+  if (!beamsHaveBuffers(N, A, {Shares ? Length : Value(), Beams}) ||
+      !headsAreGood(N, Heads, A))
     return;
   if (Shares && A.PastKey && !Length) {
     N.fail(Code::ImportArity, "past_present_share_buffer asks for the input "
@@ -244,11 +240,41 @@ static void importDecoderAttention(NodeImport &N) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Queries, keys and values in one tensor [B, S, widths].
+/// Rotates halves of the heads of queries and keys, as do_rotary asks: rows
+/// stand behind the past, and a pair turns by its place / 10000^(2i/Rotated).
+static void rotate(NodeImport &N, Attention &A, int64_t Rotated, Value Past,
+                   Value Length) {
+  std::optional<int64_t> Size = N.dims(A.Q)[3].asConstant();
+  Rotated = Rotated > 0 ? Rotated : Size.value_or(0);
+  if (!Size || Rotated < 2 || Rotated % 2 != 0 || Rotated > *Size ||
+      N.dims(A.K)[3] != Expr(*Size)) {
+    N.fail(Code::ImportAttributeValue,
+           "rotates " + std::to_string(Rotated) + " elements of heads of " +
+               N.dims(A.Q)[3].str() + ", expected an even number of them");
+    return;
+  }
+  std::vector<double> Speeds;
+  for (int64_t I = 0; I < Rotated; I += 2)
+    Speeds.push_back(std::pow(10000.0, -double(I) / double(Rotated)));
+  Value Place = N.iota({Expr(1), N.dims(A.Q)[2], Expr(1)}, 1, N.i64());
+  if (Past)
+    Place = N.add(Place, Length ? N.reshape(N.cast(Length, N.i64()), {})
+                                : N.sizeScalar(N.dims(Past)[3], N.i64()));
+  Value Angle = N.mul(N.cast(Place, N.f32()), N.floatVector(Speeds, N.f32()));
+  Value Cos = N.cast(N.unary<CosOp>(Angle), N.element(A.Q));
+  Value Sin = N.cast(N.unary<SinOp>(Angle), N.element(A.Q));
+  for (Value *X : {&A.Q, &A.K})
+    *X = rotateHeads(N, *X, Cos, Sin, 1, Rotated, /*Interleaved=*/false);
+}
+
+/// Queries, keys and values in one tensor [B, S, widths]. `Rotated` elements of
+/// each head are rotated; 0: all of them, and none where there is no number.
+
 static void attendProjected(NodeImport &N, Attention &A, Value Y, int64_t Heads,
                             const std::optional<Ints> &Widths, Value Padding,
                             Value Past, Value Length, Value Scores,
-                            double Filler) {
+                            double Filler,
+                            std::optional<int64_t> Rotated = std::nullopt) {
   if (!Y)
     return N.result(0, Y);
   Expr Third = N.dims(Y)[2].floorDiv(3), At(0);
@@ -259,6 +285,10 @@ static void attendProjected(NodeImport &N, Attention &A, Value Y, int64_t Heads,
     At = At + Width;
   }
   if (N.bad() || !A.Q || !A.K || !A.V || !A.readScale())
+    return;
+  if (Rotated)
+    rotate(N, A, *Rotated, Past, Length);
+  if (N.bad() || !A.Q || !A.K)
     return;
   Expr Keys = N.dims(A.K)[2];
   if (Past) {
@@ -294,7 +324,7 @@ static void importAttention(NodeImport &N) {
   std::optional<Ints> Widths = N.intsAttribute("qkv_hidden_sizes");
   bool Rotates = N.flagAttribute("do_rotary");
   bool Shares = N.flagAttribute("past_present_share_buffer");
-  N.ignoreAttribute("rotary_embedding_dim");
+  int64_t Rotated = N.intAttribute("rotary_embedding_dim", 0);
   Attention A{N};
   A.Causal = N.flagAttribute("unidirectional");
   N.expectInputs(2, 7);
@@ -303,10 +333,6 @@ static void importAttention(NodeImport &N) {
         Scores = N.optionalInput(5), Length = N.optionalInput(6);
   if (N.bad())
     return;
-  if (Rotates) {
-    N.unsupported("do_rotary is not supported");
-    return;
-  }
   if (Shares && Past && !Length) {
     N.fail(Code::ImportArity, "past_present_share_buffer asks for the input "
                               "'past_sequence_length'");
@@ -320,7 +346,8 @@ static void importAttention(NodeImport &N) {
   }
   Value Y = N.matmul(X, W);
   attendProjected(N, A, Bias ? N.add(Y, Bias) : Y, Heads, Widths, Padding, Past,
-                  Shares ? Length : Value(), Scores, Filler);
+                  Shares ? Length : Value(), Scores, Filler,
+                  Rotates ? std::optional(Rotated) : std::nullopt);
 }
 
 /// The same where input and weights are 8-bit codes.
@@ -404,11 +431,11 @@ static void importRelativeBias(NodeImport &N) {
 ArrayRef<Rule> microsoftAttentionRules() {
   static const Rule Rows[] = {
       {Microsoft, "Attention", 1, 1, importAttention,
-       "the size of a head must be known when compiling; no do_rotary"},
+       "the size of a head must be known when compiling"},
       {Microsoft, "QAttention", 1, 1, importQuantisedAttention,
        "the size of a head must be known when compiling; no shared buffers"},
       {Microsoft, "MultiHeadAttention", 1, 1, importMultiHeadAttention,
-       "the size of a head must be known when compiling; no search by beams"},
+       "the size of a head must be known when compiling"},
       {Microsoft, "DecoderMaskedMultiHeadAttention", 1, 1,
        importDecoderAttention,
        "the size of a head must be known when compiling; no output of scores"},

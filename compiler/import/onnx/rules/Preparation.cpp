@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Classifier.h"
 #include "compiler/import/onnx/rules/Strings.h"
@@ -145,6 +146,24 @@ static void importFeatureVectorizer(NodeImport &N) {
     N.result(0, N.concat(Parts, 1));
 }
 
+void giveOneHot(NodeImport &N, Value Same, bool Zeros) {
+  if (!Same)
+    return N.result(0, Same);
+  if (!Zeros) {
+    Ints All;
+    llvm::append_range(All, llvm::seq<int64_t>(0, N.rank(Same) - 1));
+    Value Found =
+        N.reduce(ReduceKind::max, N.cast(Same, N.i64()), {N.rank(Same) - 1});
+    Value Missing = N.sub(N.scalarInt(1, N.i64()), Found);
+    if (!All.empty())
+      Missing = N.reduce(ReduceKind::sum, Missing, All);
+    N.importer().forbid(N, Missing,
+                        "has an element that is none of its categories, and no "
+                        "zeros for it ('zeros' is 0)");
+  }
+  N.result(0, N.cast(Same, N.f32()));
+}
+
 static void importOneHot(NodeImport &N) {
   Ints Categories = N.intsAttribute("cats_int64s").value_or(Ints());
   bool Zeros = N.flagAttribute("zeros", true);
@@ -153,15 +172,16 @@ static void importOneHot(NodeImport &N) {
   Value X = N.input(0);
   if (N.bad())
     return;
-  if (Strings || Categories.empty() || !Zeros) {
-    N.unsupported("needs categories that are integers (cats_int64s), and zeros "
-                  "for all others");
+  if (Strings || Categories.empty()) {
+    N.fail(Code::ImportElementType,
+           "has categories of strings, but its input is " +
+               typeText(N.element(X)),
+           "give the model strings, or categories of numbers (cats_int64s)");
     return;
   }
   X = N.unsqueeze(N.cast(X, N.i64()), {N.rank(X)});
-  N.result(0,
-           N.cast(N.compare(Predicate::eq, X, N.intVector(Categories, N.i64())),
-                  N.f32()));
+  giveOneHot(N, N.compare(Predicate::eq, X, N.intVector(Categories, N.i64())),
+             Zeros);
 }
 
 namespace {
@@ -270,6 +290,30 @@ static void importLabelEncoder(NodeImport &N) {
     giveStrings(N, 0, Y, Values.Text);
 }
 
+/// In opset 1 keys are the places of strings in one list.
+static void importNamesOfPlaces(NodeImport &N) {
+  std::vector<std::string> Names = stringsAttribute(N, "classes_strings");
+  std::string Default = N.stringAttribute("default_string", "_Unused");
+  N.ignoreAttribute("default_int64");
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  if (Names.empty() || N.isFloat(X)) {
+    N.fail(Code::ImportAttributeValue,
+           "expected 'classes_strings' and whole numbers or strings, got " +
+               std::to_string(Names.size()) + " strings and an input of " +
+               typeText(N.element(X)));
+    return;
+  }
+  X = N.cast(X, N.i64());
+  Value Last = N.scalarInt(static_cast<int64_t>(Names.size()), N.i64());
+  Value Known = N.bitAnd(N.compare(Predicate::ge, X, N.scalarInt(0, N.i64())),
+                         N.compare(Predicate::lt, X, Last));
+  Names.push_back(Default);
+  giveStrings(N, 0, N.select(Known, X, Last), std::move(Names));
+}
+
 ArrayRef<Rule> preparationRules() {
   static const Rule Rows[] = {
       {Domain, "Scaler", 1, 5, importScaler},
@@ -278,8 +322,8 @@ ArrayRef<Rule> preparationRules() {
       {Domain, "ArrayFeatureExtractor", 1, 5, importArrayFeatureExtractor},
       {Domain, "Imputer", 1, 5, importImputer},
       {Domain, "FeatureVectorizer", 1, 5, importFeatureVectorizer},
-      {Domain, "OneHotEncoder", 1, 5, importOneHot,
-       "zeros for all other categories"},
+      {Domain, "OneHotEncoder", 1, 5, importOneHot},
+      {Domain, "LabelEncoder", 1, 1, importNamesOfPlaces},
       {Domain, "LabelEncoder", 2, 5, importLabelEncoder},
   };
   return Rows;

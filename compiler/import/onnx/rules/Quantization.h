@@ -19,6 +19,9 @@ Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank);
 /// null. Reports scales that are data and zero, infinite or NaN.
 Value dequantise(NodeImport &N, Value W, Value Scales, Value Zeros,
                  ArrayRef<int64_t> Blocks, Type To);
+/// Bytes [.., n] as the codes in them [.., n * 8 / Bits], the lowest bits
+/// first.
+Value unpackCodes(NodeImport &N, Value Bytes, int64_t Bits);
 /// round(x) + zero, clamped to the type; x is float, zero may be null.
 Value saturate(NodeImport &N, Value X, Value Zero, Type To);
 /// x - zero in i32. A vector of zero points stands for rows (`Axis` -2) or

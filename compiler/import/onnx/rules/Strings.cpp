@@ -21,6 +21,13 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
+/// A cast of strings to strings, as skl2onnx writes it behind labels.
+static bool keepsStrings(const Node &N) {
+  auto To = N.Attributes.find("to");
+  return N.Op == "Cast" && To != N.Attributes.end() &&
+         To->second.Int == static_cast<int64_t>(ElementType::String);
+}
+
 /// Operators that leave elements as they are: input 0 goes to output 0.
 static bool movesStrings(const Node &N) {
   static constexpr std::string_view Plain[] = {
@@ -30,7 +37,13 @@ static bool movesStrings(const Node &N) {
       "Compress",        "Unsqueeze"};
   if (N.Domain == "ai.onnx.ml")
     return N.Op == "ArrayFeatureExtractor";
-  return N.Domain.empty() && llvm::is_contained(Plain, N.Op);
+  return N.Domain.empty() &&
+         (llvm::is_contained(Plain, N.Op) || keepsStrings(N));
+}
+
+/// Operators whose results are elements of several inputs.
+static bool joinsStrings(const Node &N) {
+  return N.Domain.empty() && (N.Op == "Concat" || N.Op == "Where");
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,7 +95,8 @@ void giveStrings(NodeImport &N, size_t I, Value Codes, StringList List) {
 
 /// All strings that a node compares or maps its input with.
 static void collectStrings(const Node &N, StringList &List) {
-  for (const char *Name : {"keys_strings", "cats_strings", "pool_strings"})
+  for (const char *Name :
+       {"keys_strings", "cats_strings", "pool_strings", "classes_strings"})
     if (auto It = N.Attributes.find(Name); It != N.Attributes.end())
       for (const std::string &Text : It->second.Strings)
         placeIn(List, Text);
@@ -92,21 +106,45 @@ static void collectStrings(const Node &N, StringList &List) {
         placeIn(List, Text);
 }
 
+/// The strings of a Constant.
+static ArrayRef<std::string> stringsOfConstant(const Node &N) {
+  auto Of = [&](std::string_view Name) {
+    auto It = N.Attributes.find(Name);
+    return It == N.Attributes.end() ? nullptr : &It->second;
+  };
+  if (const Attribute *A = Of("value"); A && A->Tensors.size() == 1)
+    return A->Tensors[0].Strings;
+  if (const Attribute *A = Of("value_strings"))
+    return A->Strings;
+  if (const Attribute *A = Of("value_string"))
+    return A->String;
+  return {};
+}
+
 StringList stringsReadOf(const Graph &G, const std::string &Name) {
   StringList List;
+  std::map<std::string, ArrayRef<std::string>, std::less<>> Constants;
   std::set<std::string, std::less<>> Same = {Name};
   // Nodes stand in order: what moves strings on is in front of its readers.
   for (const Node &N : G.Nodes) {
+    if (N.Op == "Constant" && N.Domain.empty() && N.Outputs.size() == 1)
+      Constants[N.Outputs[0]] = stringsOfConstant(N);
     bool Reads = llvm::any_of(
         N.Inputs, [&](const std::string &In) { return Same.count(In) != 0; });
     if (!Reads)
       continue;
     collectStrings(N, List);
-    for (const std::string &In : N.Inputs)
+    for (const std::string &In : N.Inputs) {
       if (auto It = G.Initializers.find(In); It != G.Initializers.end())
         for (const std::string &Text : It->second.Strings)
           placeIn(List, Text);
-    if (movesStrings(N) && !N.Outputs.empty())
+      if (auto It = Constants.find(In); It != Constants.end())
+        for (const std::string &Text : It->second)
+          placeIn(List, Text);
+    }
+    if (N.Domain.empty() && N.Op == "Split")
+      Same.insert(N.Outputs.begin(), N.Outputs.end());
+    else if ((movesStrings(N) || joinsStrings(N)) && !N.Outputs.empty())
       Same.insert(N.Outputs[0]);
   }
   return List;
@@ -137,18 +175,19 @@ static void encodeOneHot(NodeImport &N) {
   const Entry *E = N.entry(0);
   if (N.bad() || !E || !E->Strings)
     return;
-  if (Categories.empty() || !Zeros) {
-    N.unsupported("needs categories that are strings (cats_strings), and zeros "
-                  "for all others");
+  if (Categories.empty()) {
+    N.fail(Code::ImportElementType,
+           "has categories of numbers, but its input is strings",
+           "give the model numbers, or categories of strings (cats_strings)");
     return;
   }
   Value Place = translate(N, X, *E->Strings, Categories);
   if (!Place)
     return N.result(0, Place);
   Value Numbers = N.iota({Expr(int64_t(Categories.size()))}, 0, N.i64());
-  N.result(0, N.cast(N.compare(Predicate::eq,
-                               N.unsqueeze(Place, {N.rank(Place)}), Numbers),
-                     N.f32()));
+  giveOneHot(
+      N, N.compare(Predicate::eq, N.unsqueeze(Place, {N.rank(Place)}), Numbers),
+      Zeros);
 }
 
 /// Gives what `Values` has for each key, and its last element for all else.
@@ -191,12 +230,19 @@ static bool asManyValues(NodeImport &N, size_t Keys, size_t Values) {
 
 static void encodeLabels(NodeImport &N) {
   StringList Keys = stringsAttribute(N, "keys_strings"),
-             Texts = stringsAttribute(N, "values_strings");
+             Texts = stringsAttribute(N, "values_strings"),
+             Places = stringsAttribute(N, "classes_strings");
   std::string Text = N.stringAttribute("default_string", "_Unused");
   double Real = N.floatAttribute("default_float", -0.0);
   int64_t Whole = N.intAttribute("default_int64", -1);
   std::optional<Ints> Numbers = N.intsAttribute("values_int64s");
   std::optional<std::vector<double>> Reals = N.floatsAttribute("values_floats");
+  if (N.opset() < 2) { // keys are a list, and values the places in it
+    Keys = Places;
+    llvm::append_range(
+        Numbers.emplace(),
+        llvm::seq<int64_t>(0, static_cast<int64_t>(Keys.size())));
+  }
   if (const Tensor *T = N.tensorAttribute("keys_tensor"))
     Keys = T->Strings;
   const Tensor *Default = N.tensorAttribute("default_tensor");
@@ -273,6 +319,62 @@ static void importCategoryMapper(NodeImport &N) {
       std::move(List));
 }
 
+/// Elements of inputs, which have lists of their own: one list has all strings.
+static void joinStrings(NodeImport &N) {
+  bool Picks = N.node().Op == "Where";
+  int64_t Axis = Picks ? 0 : N.requiredInt("axis");
+  StringList All;
+  SmallVector<Value> Parts;
+  for (size_t I = Picks ? 1 : 0; I < N.inputCount(); ++I) {
+    Value X = N.input(I);
+    const Entry *E = N.entry(I);
+    if (N.bad() || !E)
+      return;
+    if (!E->Strings) {
+      N.fail(Code::ImportElementType, "input " + std::to_string(I) + " is " +
+                                          typeText(N.element(X)) +
+                                          ", expected strings as the others");
+      return;
+    }
+    for (const std::string &Text : *E->Strings)
+      placeIn(All, Text);
+    Parts.push_back(X);
+  }
+  for (size_t I = 0; I < Parts.size(); ++I)
+    Parts[I] =
+        translate(N, Parts[I], *N.entry(I + (Picks ? 1 : 0))->Strings, All);
+  if (Parts.empty() || llvm::is_contained(Parts, Value()))
+    return N.result(0, Value());
+  Value Y;
+  if (Picks) {
+    N.expectInputs(3, 3);
+    Value Condition = N.input(0);
+    Y = N.bad() ? Value() : N.select(Condition, Parts[0], Parts[1]);
+  } else {
+    Axis = N.frontAxis(Axis, N.rank(Parts[0]));
+    Y = N.bad() ? Value() : N.concat(Parts, Axis);
+  }
+  giveStrings(N, 0, Y, std::move(All));
+}
+
+/// Strings where their list stays the same.
+static void moveStrings(NodeImport &N, const Rule &R,
+                        const std::shared_ptr<const StringList> &List) {
+  if (keepsStrings(N.node())) {
+    N.ignoreAttribute("to");
+    N.ignoreAttribute("saturate");
+    N.ignoreAttribute("round_mode");
+    return giveStrings(N, 0, N.input(0), *List);
+  }
+  R.Import(N);
+  for (size_t I = 0; I < N.node().Outputs.size() && !N.bad(); ++I) {
+    const Entry *Out =
+        N.wants(I) ? N.importer().entry(N.node().Outputs[I]) : nullptr;
+    if (Out && Out->Built && !Out->Strings)
+      giveStrings(N, I, Out->Built, *List);
+  }
+}
+
 bool importStrings(NodeImport &N, const Rule *R) {
   const Node &Of = N.node();
   const StringList *List = nullptr;
@@ -282,13 +384,11 @@ bool importStrings(NodeImport &N, const Rule *R) {
   if (!List)
     return false;
   const Entry *First = N.entry(0);
-  if (R && movesStrings(Of) && First && First->Strings) {
-    std::shared_ptr<const StringList> Kept = First->Strings;
-    R->Import(N);
-    const Entry *Out =
-        N.bad() || !N.wants(0) ? nullptr : N.importer().entry(Of.Outputs[0]);
-    if (Out && Out->Built && !Out->Strings)
-      giveStrings(N, 0, Out->Built, *Kept);
+  bool Splits = Of.Domain.empty() && Of.Op == "Split";
+  if (R && (movesStrings(Of) || Splits) && First && First->Strings) {
+    moveStrings(N, *R, First->Strings);
+  } else if (joinsStrings(Of)) {
+    joinStrings(N);
   } else if (Of.Domain.empty() && Of.Op == "Equal") {
     compareStrings(N);
   } else if (Of.Domain == "ai.onnx.ml" && Of.Op == "OneHotEncoder") {

@@ -19,6 +19,9 @@ using StringList = std::vector<std::string>;
 void giveStrings(NodeImport &N, size_t I, Value Codes, StringList List);
 /// Imports a node that reads strings; false of one that reads none.
 bool importStrings(NodeImport &N, const Rule *R);
+/// Gives what says of each element which of the categories of a last axis it
+/// is. Without `Zeros` a run is refused whose data is none of them.
+void giveOneHot(NodeImport &N, Value Same, bool Zeros);
 /// All strings that the readers of a value name.
 StringList stringsReadOf(const Graph &G, const std::string &Name);
 

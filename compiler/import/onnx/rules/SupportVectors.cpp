@@ -176,6 +176,36 @@ Value PairClassifier::chances(Value Decisions) {
   return Results ? Results->front() : Value();
 }
 
+/// Without support vectors there is a row of coefficients for each class.
+static void classifyByRows(NodeImport &N, Value X, const ClassLabels &Labels,
+                           const std::string &Transform) {
+  auto Reals = [&](const char *Name) {
+    return N.floatsAttribute(Name).value_or(std::vector<double>());
+  };
+  std::vector<double> Coefficients = Reals("coefficients"), Rho = Reals("rho");
+  N.ignoreAttribute("kernel_type"); // which is linear
+  N.ignoreAttribute("kernel_params");
+  auto Count = static_cast<int64_t>(Coefficients.size()),
+       Classes = static_cast<int64_t>(Labels.size());
+  if (N.bad())
+    return;
+  if (Count == 0 || Count % Classes != 0 ||
+      !N.unify(N.dims(X)[1], Expr(Count / Classes)) || Rho.size() > 1) {
+    N.fail(Code::ImportShape,
+           std::to_string(Count) + " coefficients and " +
+               std::to_string(Rho.size()) + " offsets in 'rho', expected " +
+               N.dims(X)[1].str() + " for each of " + std::to_string(Classes) +
+               " classes, and one offset");
+    return;
+  }
+  std::vector<float> Table(Coefficients.begin(), Coefficients.end());
+  Value W = N.data(
+      Tensor::ofFloats("coefficients", {Classes, Count / Classes}, Table));
+  Value Scores = N.matmul(N.cast(X, N.f32()), N.transpose(W, {1, 0}));
+  giveClasses(N, Rho.empty() ? Scores : N.addScalar(Scores, Rho[0]), Labels,
+              Transform);
+}
+
 static void importSvmClassifier(NodeImport &N) {
   std::string Transform = N.stringAttribute("post_transform", "NONE");
   std::optional<ClassLabels> Labels = classLabels(N, "classlabels_ints");
@@ -183,6 +213,9 @@ static void importSvmClassifier(NodeImport &N) {
   Value X = floatRows(N, 0);
   if (N.bad() || !Labels)
     return;
+  if (!N.hasAttribute("support_vectors") &&
+      !N.hasAttribute("vectors_per_class"))
+    return classifyByRows(N, X, *Labels, Transform);
   PairClassifier C{N};
   C.Classes = static_cast<int64_t>(Labels->size());
   if (!C.read()) {
@@ -208,7 +241,7 @@ static void importSvmClassifier(NodeImport &N) {
 ArrayRef<Rule> supportVectorRules() {
   static const Rule Rows[] = {
       {"ai.onnx.ml", "SVMClassifier", 1, 5, importSvmClassifier,
-       "support vectors of 2 to 64 classes"},
+       "2 to 64 classes with support vectors"},
   };
   return Rows;
 }
