@@ -9,6 +9,7 @@
 #include "compiler/CalibratedGraph.h"
 #include "compiler/CalibrationFile.h"
 #include "compiler/Compiler.h"
+#include "compiler/ModelDigest.h"
 #include "compiler/TextModel.h"
 #include "compiler/weights/WeightRecipe.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,7 +25,7 @@ namespace {
 /// says which file it was made from.
 bool isOf(const CalibrationFile &File, ModuleOp Module,
           const std::string &Model) {
-  return fileDigest(Model) == File.Digest ||
+  return modelDigest(Model) == File.Digest ||
          notedDigest(Module, File.Model) == File.Digest;
 }
 
@@ -91,7 +92,7 @@ bool kpc::attachCalibration(ModuleOp Module, const CompileOptions &Options,
                  printable(File->Model) + "' with the SHA-256 " +
                  printable(File->Digest.substr(0, 12)) + "…, and '" +
                  printable(Options.Model) + "' has " +
-                 fileDigest(Options.Model).substr(0, 12) + "…");
+                 modelDigest(Options.Model).substr(0, 12) + "…");
     return false;
   }
   if (asksForWeightCodes(Options) && Options.RoundByFeedback &&

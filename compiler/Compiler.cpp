@@ -11,6 +11,7 @@
 #include "compiler/Compilation.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/Listing.h"
+#include "compiler/ModelDigest.h"
 #include "compiler/PrecisionPatterns.h"
 #include "compiler/TakenDims.h"
 #include "compiler/TextModel.h"
@@ -281,7 +282,7 @@ bool Compilation::emitted(Phase P) {
       keepNodeNamesOnly(Of);
       if (!StringRef(Options.Model).ends_with(".mlir"))
         noteModel(Of, llvm::sys::path::filename(Options.Model),
-                  fileDigest(Options.Model));
+                  modelDigest(Options.Model));
       Text = moduleText(Of, /*Locations=*/P == Phase::Graph);
     }
     Report.Emitted.emplace_back(
@@ -319,7 +320,7 @@ bool Compilation::writeArtifact() {
   Contents->Provenance.KpcVersion = Version;
   Contents->Provenance.ModelName =
       llvm::sys::path::filename(Options.Model).str();
-  Contents->Provenance.ModelDigest = fileDigest(Options.Model);
+  Contents->Provenance.ModelDigest = modelDigest(Options.Model);
   Contents->Provenance.Options = Options.CommandLine;
   if (!Options.Strip)
     Contents->Provenance.Properties = remarksAsProperties(Report.Remarks);

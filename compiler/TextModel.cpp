@@ -8,6 +8,7 @@
 
 #include "compiler/TextModel.h"
 #include "compiler/DiagnosticBridge.h"
+#include "compiler/ModelDigest.h"
 #include "compiler/artifact/PlanWeights.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/import/torch/ImportProgram.h"
@@ -19,9 +20,7 @@
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
-#include "runtime/format/Sha256.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace kpc;
@@ -219,7 +218,7 @@ bool kpc::reloadWeights(ModuleOp Module, const std::string &File,
   for (const std::string &Name : namedModels(Module)) {
     llvm::SmallString<128> Path(llvm::sys::path::parent_path(File));
     llvm::sys::path::append(Path, Name);
-    std::string Digest = fileDigest(Path.str().str());
+    std::string Digest = modelDigest(Path.str().str());
     if (Digest.empty()) {
       Diags.error(Code::ImportUnreadable)
           .message("cannot read '" + printable(Path.str().str()) +
@@ -285,18 +284,6 @@ bool kpc::checkNamedWeights(ModuleOp Module, const WeightStore &Weights,
 //===----------------------------------------------------------------------===//
 // Where a text is from
 //===----------------------------------------------------------------------===//
-
-std::string kpc::fileDigest(const std::string &Path) {
-  auto Buffer = llvm::MemoryBuffer::getFile(Path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!Buffer)
-    return {};
-  // Of weights in the model's own file there may be gigabytes: not with LLVM's
-  // SHA-256, which knows nothing of the processor's instructions for it.
-  return format::toHex(format::Sha256::of((*Buffer)->getBufferStart(),
-                                          (*Buffer)->getBufferSize()))
-      .data();
-}
 
 void kpc::noteModel(ModuleOp Module, StringRef Name, StringRef Digest) {
   Builder B(Module.getContext());

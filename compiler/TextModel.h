@@ -44,9 +44,6 @@ bool reloadWeights(mlir::ModuleOp Module, const std::string &File,
 bool checkNamedWeights(mlir::ModuleOp Module, const WeightStore &Weights,
                        Diagnostics &Diags);
 
-/// SHA-256 of a file, in hexadecimal; empty if it cannot be read.
-std::string fileDigest(const std::string &Path);
-
 /// Writes down which model a text was made from: its name and the SHA-256 of
 /// its file, in hexadecimal.
 void noteModel(mlir::ModuleOp Module, llvm::StringRef Name,

@@ -28,3 +28,7 @@ __all__ = [
     "Session", "Step", "Target", "TargetSpec", "TensorSpec", "UsageError", "VerifyResult", "aligned", "bench", "check",
     "compile", "empty", "executable", "inspect", "load", "ops", "targets", "verify",
 ]
+
+# Tracebacks and pickles call what is public by the names that people write.
+for _name in __all__:
+    globals()[_name].__module__ = __name__

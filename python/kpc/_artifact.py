@@ -95,10 +95,11 @@ class Artifact:
     """
 
     def __init__(self, model: _runtime.Model, path: pathlib.Path | None, data: bytes | None = None,
-                 report: CompileReport | None = None) -> None:
+                 report: CompileReport | None = None, flags: int = 0) -> None:
         self._model = model
         self._data = data
         self._path = path
+        self._flags = flags
         self.report = report  #: what compiling it told; None for one that was loaded
         self.inputs: list[TensorSpec] = _loaded(model.inputs())
         self.outputs: list[TensorSpec] = _loaded(model.outputs())
@@ -139,6 +140,8 @@ class Artifact:
     def save(self, path: str | os.PathLike[str]) -> pathlib.Path:
         """Writes the artifact to a file, which appears whole or not at all."""
         goal = pathlib.Path(path)
+        if goal.is_dir():
+            raise IsADirectoryError(f"'{goal}' is a folder; give the name of a file in it, as {goal / 'model.kpc'}")
         handle, name = tempfile.mkstemp(dir=goal.parent, prefix=f".{goal.name}.")
         try:
             with os.fdopen(handle, "wb") as out, open(self.path, "rb") as source:
@@ -154,6 +157,16 @@ class Artifact:
 
     def __bytes__(self) -> bytes:
         return self._data if self._data is not None else self.path.read_bytes()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The contents, not the path: the other process may be on another machine.
+        return _unpickled, (bytes(self), self.report, self._flags)
+
+    def __copy__(self) -> "Artifact":
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: Any) -> "Artifact":
+        return self
 
     def session(self, device: Any = None, *, target: str | None = None, threads: int = 0, max_bound_shapes: int = 8,
                 driver: str | None = None) -> "Session":
@@ -196,12 +209,15 @@ def temporary_folder(owner: object) -> pathlib.Path:
     return pathlib.Path(folder)
 
 
+def _unpickled(data: bytes, report: CompileReport | None, flags: int) -> Artifact:
+    return Artifact(_runtime.Model.from_memory(data, flags), None, data, report, flags)
+
+
 NOT_AN_ARTIFACT = 101  # KPC-R0101
 
 
-def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, verify_weights: bool = False,
-         host_code: bool = True, custom_code: bool = False) -> Artifact:
-    """Loads an artifact from a file, which is mapped, or from bytes.
+def load(source: Any, *, verify_weights: bool = False, host_code: bool = True, custom_code: bool = False) -> Artifact:
+    """Loads an artifact from a file by its path, which is mapped, or from bytes or an open file.
 
     `verify_weights` compares the digests of the weights, too. `host_code=False` never runs the artifact's native code
     for the host, which may do whatever this process may: for artifacts whose maker is not known. `custom_code=True` lets
@@ -212,11 +228,15 @@ def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, ver
     flags = (_runtime.LOAD_VERIFY_WEIGHTS if verify_weights else 0) | (0 if host_code else _runtime.LOAD_NO_HOST_CODE)
     flags |= _runtime.LOAD_CUSTOM_HOST_CODE if custom_code else 0
     try:
+        if hasattr(source, "read"):
+            source = source.read()
         if isinstance(source, (bytes, bytearray, memoryview)):
             data = bytes(source)
-            return Artifact(_runtime.Model.from_memory(data, flags), None, data)
+            return Artifact(_runtime.Model.from_memory(data, flags), None, data, flags=flags)
+        if not isinstance(source, (str, os.PathLike)):
+            raise TypeError(f"expected the path of an artifact, its bytes or an open file, got {type(source).__name__}")
         path = pathlib.Path(source)
-        return Artifact(_runtime.Model.load(os.fspath(path), flags), path)
+        return Artifact(_runtime.Model.load(os.fspath(path), flags), path, flags=flags)
     except RunError as error:
         if error.status != NOT_AN_ARTIFACT or error.hint:
             raise

@@ -93,6 +93,8 @@ def model_file(model: Any, example_inputs: Any = None, dynamic_shapes: Any = Non
     if isinstance(model, (str, os.PathLike)):
         yield os.fspath(model)
         return
+    if hasattr(model, "read"):
+        model = model.read()
     with tempfile.TemporaryDirectory(prefix="kpc-") as folder:
         if isinstance(model, (bytes, bytearray, memoryview)):
             data = bytes(model)
@@ -110,8 +112,8 @@ def model_file(model: Any, example_inputs: Any = None, dynamic_shapes: Any = Non
             raise TypeError("expected a model, got a dict: if it holds weights, load them into the module "
                             "(module.load_state_dict) and give the module with example_inputs")
         else:
-            raise TypeError("expected a path, bytes, an ONNX ModelProto, a torch.nn.Module or an ExportedProgram, got "
-                            f"{type(model).__name__}")
+            raise TypeError("expected a path, bytes, an open file, an ONNX ModelProto, a torch.nn.Module or an "
+                            f"ExportedProgram, got {type(model).__name__}")
         yield os.fspath(path)
 
 
@@ -145,6 +147,21 @@ def _type_text(dtype: Any) -> str:
     return np.dtype(dtype).name
 
 
+#: Precisions by the names of numpy and torch.
+_PRECISIONS = {"float16": "fp16", "half": "fp16", "bfloat16": "bf16", "float32": "fp32", "float": "fp32"}
+
+
+def _precision_text(given: Any) -> str:
+    """The text that `--precision` takes.
+
+    >>> import numpy as np
+    >>> [_precision_text(given) for given in ("fp16", "float16", np.float16, np.dtype("float32"))]
+    ['fp16', 'fp16', 'fp16', 'fp32']
+    """
+    name = _type_text(given)
+    return _PRECISIONS.get(name, name)
+
+
 def model_options(arch: str | Sequence[str] | None, precision: str | None, io_precision: str | None,
                   precision_for: Mapping[str, str] | None, dims: Mapping[str, Any] | None, values: Mapping[str, Any] | None,
                   strict: bool, ptxas: PathLike | None, input_shape: Mapping[str, ShapeLike] | None = None,
@@ -156,13 +173,14 @@ def model_options(arch: str | Sequence[str] | None, precision: str | None, io_pr
         options += ["--input-shape", f"{name}={_shape_text(shape)}"]
     for name, dtype in (input_type or {}).items():
         options += ["--input-type", f"{name}={_type_text(dtype)}"]
-    for name, value in (("--arch", _names(arch) if arch else None), ("--precision", precision),
-                        ("--io-precision", io_precision),
+    for name, value in (("--arch", _names(arch) if arch else None),
+                        ("--precision", _precision_text(precision) if precision else None),
+                        ("--io-precision", _precision_text(io_precision) if io_precision else None),
                         ("--ptxas", os.fspath(ptxas) if ptxas else None), ("--method", method), ("--state", state)):
         if value:
             options += [name, value]
     for pattern, kept in (precision_for or {}).items():
-        options += ["--precision-for", f"{pattern}={kept}"]
+        options += ["--precision-for", f"{pattern}={_precision_text(kept)}"]
     for name, size in (dims or {}).items():
         text = ",".join(map(dim_text, size)) if isinstance(size, list) else dim_text(size)
         options += ["--dim", f"{name}={text}"]
@@ -200,7 +218,7 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
     Parameters
     ----------
     model
-        A path, the bytes of a file, an ONNX ``ModelProto``, a ``torch.nn.Module`` (with `example_inputs`) or a
+        A path, the bytes of a file, an open file, an ONNX ``ModelProto``, a ``torch.nn.Module`` (with `example_inputs`) or a
         ``torch.export.ExportedProgram``. Weights in files beside an ONNX file are found where the model is a path.
     output
         The file to write. Without it the artifact is a temporary file, which goes with the object.

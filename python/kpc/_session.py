@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import math
+import operator
 import os
 import sys
 import warnings
@@ -26,6 +27,7 @@ _HOST, _CUDA = 1, 2
 _DEFAULT_STREAM = 1  # CUDA's default stream, as kpc/runtime.h numbers it
 _ALIGNMENT = 64  # bytes; what kernels read without a copy
 _WARNING = 2
+_WRONG_TYPE = 303  # KPC_ERROR_WRONG_TYPE
 
 #: Types that numpy has not are stored as their bits, one element in an unsigned integer.
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(kind) for name, kind in {
@@ -46,25 +48,27 @@ class Copied:
     reason: str
 
 
-def empty(shape: Sequence[int], dtype: Any = np.float32) -> np.ndarray:
-    """An array of the host as kernels want it, aligned to 64 bytes: it is read and written without a copy.
+def empty(shape: int | Sequence[int], dtype: Any = np.float32) -> np.ndarray:
+    """An array of the host as kernels want it, aligned to 64 bytes: it is read and written without a copy. Of types that
+    numpy lacks ("bfloat16") it has their bits.
 
     >>> empty((2, 3)).ctypes.data % 64
     0
     """
-    kind = np.dtype(dtype)
-    size = math.prod(shape) * kind.itemsize
+    kind = np.dtype(_BITS_OF.get(str(dtype).removeprefix("torch."), dtype))
+    dims = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    size = math.prod(dims) * kind.itemsize
     memory = np.empty(size + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
-    return np.ndarray(tuple(shape), kind, memory[start:start + size])
+    return np.ndarray(dims, kind, memory[start:start + size])
 
 
 def aligned(array: Any) -> np.ndarray:
     """The array itself where kernels can read it as it is, else an aligned, contiguous copy of it."""
     given: np.ndarray = np.asarray(array)
-    if given.flags.c_contiguous and given.ctypes.data % _ALIGNMENT == 0:
+    if given.flags.c_contiguous and given.ctypes.data % _ALIGNMENT == 0 and given.dtype.isnative:
         return given
-    copy = empty(given.shape, given.dtype)
+    copy = empty(given.shape, given.dtype.newbyteorder("="))
     copy[...] = given
     return copy
 
@@ -72,14 +76,22 @@ def aligned(array: Any) -> np.ndarray:
 def _device(device: Any) -> tuple[int, int, str]:
     """Kind, number, and the chip to emulate."""
     text = str(device)  # a torch.device prints as "cuda:0"
-    kind, _, rest = text.partition(":")
+    kind, _, rest = text.lower().partition(":")
     if kind in ("host", "cpu") and not rest:
         return _HOST, 0, ""
     if kind == "cuda" and (not rest or rest.isdigit()):
         return _CUDA, int(rest or 0), ""
     if kind == "emulate" and rest.startswith("sm_"):
         return _CUDA, 0, rest
-    raise ValueError(f"device: expected 'host', 'cuda', 'cuda:1' … or 'emulate:sm_90a', got {text!r}")
+    raise ValueError(f"device: expected 'host', 'cuda', 'cuda:1' … or 'emulate:sm_90a', got {device!r}"
+                     + ("; GPUs are called 'cuda'" if kind == "gpu" or text.isdigit() else ""))
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
 
 
 def _is_torch(value: Any) -> bool:
@@ -101,7 +113,25 @@ def _array_of(value: Any, spec: TensorSpec) -> np.ndarray:
             raise TypeError(f"its elements are {plain.dtype}")
         return np.asarray(value, kind)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(f"the input {spec}: expected an array, got {type(value).__name__}: {error}") from None
+        raise TypeError(f"the input {spec}: expected an array, got {type(value).__name__}: {error}"
+                        + ("; session.run takes a dictionary by name" if isinstance(value, Mapping) else "")) from None
+
+
+def _cast_hint(array: Any, spec: TensorSpec) -> str:
+    """How to make an array of a wrong type the input's."""
+    kind = getattr(array, "dtype", None)
+    if kind is None or spec.type not in _NUMPY_TYPES or str(kind).removeprefix("torch.") == DTYPES[spec.type].name:
+        return ""
+    if _is_torch(array):
+        return f"{spec.name}.to(torch.{DTYPES[spec.type].name})"
+    return f"{spec.name}.astype({DTYPES[spec.type].name!r})"
+
+
+class _Closed:
+    """What stands for the runtime's session once it is closed."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RunError("the session is closed", 0, "", hint="artifact.session() makes another one")
 
 
 class Session:
@@ -140,7 +170,7 @@ class Session:
         self._output_shapes: dict[Any, list[tuple[int, ...]]] = {}
         # Where elements of inputs are sizes, "k[0]", or data decides some, the inputs' shapes do not say those of the outputs.
         self._shapes_vary = bool(artifact.data_sizes) or any("[" in name for name in artifact.dims)
-        self._spread: list[str] = []  # inputs of the last run that were not contiguous
+        self._spread: list[Copied] = []  # inputs of the last run that were not as the runtime reads them
         wanted = [device] if device is not None else self._choices()
         for choice in wanted:
             self._kind, self._ordinal, chip = _device(choice)
@@ -148,8 +178,9 @@ class Session:
                 driver = os.fspath(EMULATOR)
                 os.environ["KPC_EMULATE_TARGET"] = chip
             try:
-                self._session = artifact._model.session(self._kind, self._ordinal, target or "", driver or "", threads,
-                                                        max_bound_shapes, 0)
+                self._session: Any = artifact._model.session(
+                    self._kind, self._ordinal, target or "", os.fspath(driver or ""), _whole("threads", threads),
+                    _whole("max_bound_shapes", max_bound_shapes), 0)
                 break
             except RunError as error:
                 if choice == wanted[-1] or not 200 <= error.status < 300:
@@ -160,6 +191,19 @@ class Session:
     def _choices(self) -> list[str]:
         kinds = {target.device for target in self.artifact.targets}
         return [name for name in ("cuda", "host") if name in kinds] or ["host"]
+
+    def close(self) -> None:
+        """Gives its memory back now, not when the last reference goes. Outputs stay; a call that is ready keeps it."""
+        self._session = _Closed()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a session cannot be pickled or copied: pickle its artifact, and make a session where it is loaded")
 
     @property
     def device(self) -> str:
@@ -181,8 +225,8 @@ class Session:
     def copied(self) -> list[Copied]:
         """The tensors that the last run copied, and why; empty where it copied none. :func:`kpc.empty` and
         :func:`kpc.aligned` make arrays that need no copy."""
-        return [*(Copied(name, "it is not contiguous") for name in self._spread),
-                *(Copied(name, _COPY_REASONS[why]) for name, why in self._session.copies() if name not in self._spread)]
+        spread = {copied.name for copied in self._spread}
+        return [*self._spread, *(Copied(name, _COPY_REASONS[why]) for name, why in self._session.copies() if name not in spread)]
 
     def prepare(self, dims: Mapping[str, int] | None = None, **more: int) -> None:
         """Binds a shape ahead of the first run with it: ``session.prepare(batch=4)``. Dims are those of
@@ -191,7 +235,7 @@ class Session:
         Raises :class:`kpc.RunError` for a dim that is not there, missing, or outside its range.
         """
         self._output_shapes.clear()
-        self._session.prepare(list({**(dims or {}), **more}.items()))
+        self._session.prepare([(name, _whole(name, size)) for name, size in {**(dims or {}), **more}.items()])
         self._tell()
 
     def run(self, inputs: Mapping[str, Any], *, stream: Any = None) -> dict[str, Any]:
@@ -209,8 +253,7 @@ class Session:
 
         Raises :class:`kpc.RunError` for a missing input, a wrong type or shape, a dim outside its range.
         """
-        if len(inputs) != len(self._names) or any(name not in inputs for name in self._names):
-            self._refuse_names(inputs)
+        self._check_names(inputs)
         results = self._run([inputs[name] for name in self._names], stream)
         return {spec.name: result for spec, result in zip(self.outputs, results)}
 
@@ -239,16 +282,17 @@ class Session:
         >>> call()["scores"].shape
         (1, 10)
         """
-        if len(inputs) != len(self._names) or any(name not in inputs for name in self._names):
-            self._refuse_names(inputs)
+        self._check_names(inputs)
         self._spread = []
         given = [self._argument(index, inputs[name]) for index, name in enumerate(self._names)]
         if self._spread:
-            raise ValueError(f"the input {self._spread[0]!r} is not contiguous: a call that is ready reads it where it lies")
+            raise ValueError(f"the input {self._spread[0].name!r}: {self._spread[0].reason}; a call that is ready reads it "
+                             "where it lies (kpc.aligned makes a copy to keep)")
         if outputs is None:
             outputs = {spec.name: self._like(made) for spec, made in zip(self.outputs, self._run(given, stream))}
         if missing := [spec.name for spec in self.outputs if spec.name not in outputs]:
-            raise RunError(f"the output '{missing[0]}' was not given", 302, "KPC_ERROR_MISSING")
+            raise RunError(f"the output '{missing[0]}' was not given", 302, "KPC_ERROR_MISSING",
+                           hint="the outputs are: " + "; ".join(map(str, self.outputs)))
         taken = [self._output(outputs[spec.name]) for spec in self.outputs]
         tensors = tuple(_plain(value) for value in given), tuple(_plain(value) for value in taken)
         made = _runtime.Call(self._session, *tensors, self._stream(given, stream))
@@ -256,12 +300,18 @@ class Session:
 
     def profile(self, inputs: Mapping[str, Any]) -> "Profile":
         """Runs once, step by step, and says how long each step took."""
-        if len(inputs) != len(self._names) or any(name not in inputs for name in self._names):
-            self._refuse_names(inputs)
+        self._check_names(inputs)
         given = [self._argument(index, inputs[name]) for index, name in enumerate(self._names)]
         made = [self._like(value) for value in self._run(given, None)]
         steps, trace = self._session.profile(tuple(map(_plain, given)), tuple(map(_plain, made)))
         return Profile([Step(*step) for step in steps], trace)
+
+    def _check_names(self, inputs: Mapping[str, Any]) -> None:
+        if not isinstance(inputs, Mapping):
+            raise TypeError(f"expected a dictionary of arrays by the inputs' names ({', '.join(self._names)}), got "
+                            f"{type(inputs).__name__}; session(array) takes them in order")
+        if len(inputs) != len(self._names) or any(name not in inputs for name in self._names):
+            self._refuse_names(inputs)
 
     def _refuse_names(self, inputs: Mapping[str, Any]) -> None:
         signature = "the inputs are: " + "; ".join(map(str, self.inputs))
@@ -274,14 +324,17 @@ class Session:
     def _argument(self, index: int, value: Any) -> Any:
         """The array of an input: contiguous, and with its own type if it has one."""
         if isinstance(value, np.ndarray):
-            if value.flags.c_contiguous:
+            if value.dtype.kind in "OSUM" or value.dtype.names:
+                return _array_of(value, self.inputs[index])
+            if value.flags.c_contiguous and value.dtype.isnative:
                 return value
-            self._spread.append(self._names[index])
-            return np.ascontiguousarray(value)
+            self._spread.append(Copied(self._names[index], "it is not contiguous" if value.dtype.isnative else
+                                       "its bytes are in another order than the processor's"))
+            return np.ascontiguousarray(value, value.dtype.newbyteorder("="))
         if _is_torch(value):
             if value.is_contiguous():
                 return value.detach() if value.requires_grad else value
-            self._spread.append(self._names[index])
+            self._spread.append(Copied(self._names[index], "it is not contiguous"))
             return value.detach().contiguous()
         if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
             return value
@@ -316,7 +369,13 @@ class Session:
                 made = [self._torch_empty(spec.type, shape) for spec, shape in zip(self.outputs, shapes)]
                 self._session.run_into(tensors, tuple(made), number)
                 return made
-        raw = self._session.run(tensors, number)
+        try:
+            raw = self._session.run(tensors, number)
+        except RunError as error:
+            hints = [hint for value, spec in zip(given, self.inputs) if (hint := _cast_hint(value, spec))]
+            if error.hint or not hints or error.status != _WRONG_TYPE:
+                raise
+            raise RunError(error.message, error.status, error.code, error.node, error.kernel, ", ".join(hints)) from None
         if key is not None:
             self._output_shapes[key] = [tensor.shape for tensor in raw]
         if self._session.has_log:
@@ -380,6 +439,14 @@ class Call:
     def __call__(self) -> dict[str, Any]:
         self._call()
         return self.outputs
+
+    def __repr__(self) -> str:
+        def line(kind: str, name: str, array: Any) -> str:
+            return f"  {kind:<7} {name}: {array.dtype}{list(array.shape)}"
+
+        return "\n".join([f"kpc.Call of {self._session.artifact.name!r} on {self._session.device}",
+                          *(line("input", *item) for item in self.inputs.items()),
+                          *(line("output", *item) for item in self.outputs.items())])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -266,21 +266,24 @@ class Operator:
 
     name: str
     domain: str  #: "" is ONNX's own
-    since: int  #: the first opset
+    since: int  #: the first opset; 0 where there are none
     until: int  #: the last one
     limits: str  #: what does not compile; "" for nothing
 
 
-def ops(name: str | None = None) -> Table:
-    """The operators that kpc compiles, or the one of this name (in any case). A name that has no rule is a
-    :class:`kpc.UsageError`, which names those that hold it.
+def ops(name: str | None = None, *, domain: str | None = None) -> Table:
+    """The operators that kpc compiles, or the one of this name (in any case). `domain` is "aten" for PyTorch's, or one of
+    ONNX. A name that has no rule is a :class:`kpc.UsageError`, which names those that hold it.
 
     >>> ops("Gemm")[0].name
     'Gemm'
     """
-    reply = ask(["ops", *([name] if name else []), "--json"])
+    reply = ask(["ops", *([name] if name else []), *(["--domain", domain] if domain else []), "--json"])
     if reply.code == WRONG_USAGE or not reply.out:
         reply.fail()
-    rows = [Operator(entry["name"], entry["domain"], entry["since"], entry["until"], entry["limits"])
-            for entry in reply.json()]
-    return Table(rows, ("name", "domain", "since", "until", "limits"))
+    entries = reply.json()
+    rows = [Operator(entry["name"], entry.get("domain", domain or ""), entry.get("since", 0), entry.get("until", 0),
+                     entry["limits"]) for entry in entries]
+    # Operators of PyTorch have no opsets.
+    known = all("since" in entry for entry in entries)
+    return Table(rows, ("name", "domain", "since", "until", "limits") if known else ("name", "limits"))

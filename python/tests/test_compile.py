@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kpc.compile, kpc.check and kpc.load: models of all kinds, diagnostics, progress, interrupts."""
 
+import copy
 import io
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -129,6 +131,20 @@ class Compile(unittest.TestCase):
         with self.assertRaises(kpc.RunError) as caught:
             kpc.load(data, host_code=False).session("host")
         self.assertEqual(caught.exception.code, "KPC_ERROR_NO_TARGET")
+
+    def test_artifacts_are_pickled(self):
+        other = pickle.loads(pickle.dumps(digits.artifact()))
+        self.assertEqual(bytes(other), bytes(digits.artifact()))
+        np.testing.assert_array_equal(other.session("host")(digits.IMAGES[:3]), digits.artifact().session("host")(digits.IMAGES[:3]))
+        self.assertIs(copy.deepcopy(other), other)
+        with open(other.path, "rb") as file:
+            self.assertEqual(bytes(kpc.load(file)), bytes(other))
+        with self.assertRaisesRegex(IsADirectoryError, "give the name of a file"):
+            other.save(self.folder)
+        with self.assertRaisesRegex(TypeError, "got int"):
+            kpc.load(3)
+        error = pickle.loads(pickle.dumps(kpc.UsageError("text")))
+        self.assertEqual(type(error).__module__, "kpc")
 
     def test_diagnostics_are_exceptions(self):
         with self.assertRaises(kpc.CompileError) as caught:

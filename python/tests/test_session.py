@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sessions: arrays in and out, what is refused, threads, the emulated GPU."""
 
+import copy
 import gc
+import pickle
 import threading
 import unittest
 import weakref
@@ -51,8 +53,12 @@ class Host(unittest.TestCase):
         turned = np.asfortranarray(self.images)
         np.testing.assert_array_equal(self.session(turned), self.expected)
         self.assertEqual(self.session.copied, [kpc.Copied("image", "it is not contiguous")])
-        with self.assertRaisesRegex(ValueError, "not contiguous"):
+        with self.assertRaisesRegex(ValueError, r"not contiguous; .*\(kpc.aligned"):
             self.session.call({"image": turned})
+        swapped = self.images.astype(">f4")
+        np.testing.assert_array_equal(self.session(swapped), self.expected)
+        self.assertIn("another order", self.session.copied[0].reason)
+        self.assertTrue(kpc.aligned(swapped).dtype.isnative)
         every_second = np.repeat(self.images, 2, axis=0)[::2]
         np.testing.assert_array_equal(self.session(every_second), self.expected)
         read_only = self.images.copy()
@@ -112,12 +118,32 @@ class Host(unittest.TestCase):
         for run, kind in ((lambda: self.session(good, good), TypeError), (lambda: self.session(object()), TypeError),
                           (lambda: self.session(good, image=good), TypeError), (lambda: self.session([["a"]]), TypeError),
                           (lambda: self.session(np.array(["text"])), TypeError),
-                          (lambda: self.session(good.astype(">f4")), TypeError),
+                          (lambda: self.session(good.astype(object)), TypeError),
+                          (lambda: self.session.run(good), TypeError), (lambda: self.session({"image": good}), TypeError),
+                          (lambda: self.session.prepare(batch="8"), TypeError), (lambda: self.session.run(image=good), TypeError),
+                          (lambda: digits.artifact().session("host", threads="2"), TypeError),
+                          (lambda: digits.artifact().session("gpu"), ValueError),
+                          (lambda: pickle.dumps(self.session), TypeError), (lambda: copy.copy(self.session), TypeError),
+                          (lambda: self.session.call({"image": good.astype(">f4")}), ValueError),
                           (lambda: self.session.run({"image": good}, stream=1), ValueError),
                           (lambda: digits.artifact().session("tpu"), ValueError)):
             with self.subTest(kind), self.assertRaises(kind):
                 run()
         np.testing.assert_array_equal(self.session(good), self.expected)
+        with self.assertRaises(kpc.RunError) as caught:
+            self.session(good.astype(np.float64))
+        self.assertEqual(caught.exception.hint, "image.astype('float32')")
+
+    def test_a_session_is_closed(self):
+        with digits.artifact().session("HOST") as session:
+            scores = session(self.images)
+            call = session.call({"image": self.images})
+        np.testing.assert_array_equal(scores, self.expected)
+        np.testing.assert_array_equal(call()["scores"], self.expected)
+        self.assertIn("scores: float32[4, 10]", repr(call))
+        with self.assertRaisesRegex(kpc.RunError, "the session is closed"):
+            session(self.images)
+        session.close()
 
     def test_calls_that_are_ready(self):
         image = kpc.empty((4, 1, 8, 8))

@@ -35,7 +35,7 @@ FLOORS = [
     # The compiler: what it is told and tells, models, kernels, artifacts, the whole.
     "compiler/Remarks", "compiler/CompileOptions", "compiler/CompileReport", "compiler/ScheduleFile", "compiler/Version",
     "compiler/BuildId", "compiler/Listing", "compiler/DiagnosticBridge",
-    "compiler/import", "compiler/weights", "compiler/cache", "compiler/kernels", "compiler/artifact", "compiler/TextModel",
+    "compiler/import", "compiler/weights", "compiler/cache", "compiler/kernels", "compiler/artifact", "compiler/ModelDigest", "compiler/TextModel",
     "compiler/fold", "compiler",
     "python", "tools",
 ]

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/CalibrationFile.h"
 #include "compiler/Compiler.h"
-#include "compiler/import/onnx/model/MappedFile.h"
+#include "compiler/ModelDigest.h"
 #include "compiler/workers/Subprocess.h"
 #include "runtime/format/Sha256.h"
 #include "tools/kpc/CompileAgain.h"
@@ -284,20 +284,11 @@ static void join(CalibratedOperand &Into, const CalibratedOperand &More) {
   Into.MomentsAt = -1;
 }
 
-static std::string digestOf(const std::string &Path) {
-  std::string Why;
-  auto File = onnx::MappedFile::open(Path, Why);
-  return File ? format::toHex(format::Sha256::of(File->bytes().data(),
-                                                 File->bytes().size()))
-                    .data()
-              : "";
-}
-
 /// `OfMoments` becomes what the file of second moments holds.
 CalibrationFile Calibration::result(std::string &OfMoments) const {
   CalibrationFile File;
   File.Model = std::filesystem::path(Arguments.Options.Model).filename();
-  File.Digest = digestOf(Arguments.Options.Model);
+  File.Digest = modelDigest(Arguments.Options.Model);
   File.Method = rangeMethodName(Arguments.Method);
   if (Arguments.Method == RangeMethod::Percentile)
     File.Method += fmt::format(" {}", Arguments.Percentile);

@@ -85,10 +85,16 @@ private:
 
 /// The hint for a name that the model does not have.
 static std::string didYouMean(const std::string &Name,
-                              const std::vector<std::string_view> &Known) {
+                              const std::vector<std::string_view> &Known,
+                              std::string_view What) {
   std::string_view Near = nearest(Name, Known);
-  return Near.empty() ? std::string("the model's signature is below")
-                      : fmt::format("did you mean '{}'?", printable(Near));
+  if (!Near.empty())
+    return fmt::format("did you mean '{}'?", printable(Near));
+  std::string All;
+  for (std::string_view K : Known)
+    All += (All.empty() ? "" : ", ") + printable(K);
+  return All.empty() ? fmt::format("it has no {}", What)
+                     : fmt::format("its {} are {}", What, All);
 }
 
 std::optional<size_t> InputMaker::find(const std::string &Name) {
@@ -100,7 +106,7 @@ std::optional<size_t> InputMaker::find(const std::string &Name) {
   }
   Diags.error(Code::RuntimeUnknownName)
       .message(fmt::format("the model has no input '{}'", printable(Name)))
-      .hint(didYouMean(Name, Known));
+      .hint(didYouMean(Name, Known, "inputs"));
   return std::nullopt;
 }
 
@@ -117,7 +123,7 @@ void InputMaker::takeDims() {
     } else {
       Diags.error(Code::RuntimeUnknownName)
           .message(fmt::format("the model has no dim '{}'", printable(Name)))
-          .hint(didYouMean(Name, Known));
+          .hint(didYouMean(Name, Known, "dims"));
     }
   }
   for (const GivenDim &Dim : NotOwn) {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Options.h"
 
-#include "compiler/TextModel.h"
+#include "compiler/ModelDigest.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>

@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Compiler.h"
-#include "compiler/import/onnx/model/MappedFile.h"
+#include "compiler/ModelDigest.h"
 #include "compiler/import/torch/Zip.h"
 #include "compiler/workers/Subprocess.h"
-#include "runtime/format/Sha256.h"
 #include "tools/kpc/ArtifactTable.h"
 #include "tools/kpc/Bisect.h"
 #include "tools/kpc/CompileAgain.h"
@@ -52,14 +51,8 @@ struct VerifyArguments {
 /// Says so where the model is not the one that the artifact was made from.
 static void compareDigest(const Model &M, const std::string &Path,
                           Diagnostics &Diags) {
-  std::string Recorded = M.provenance("model_digest"), Why;
-  auto File = onnx::MappedFile::open(Path, Why);
-  if (Recorded.empty() || !File)
-    return;
-  std::string Now = format::toHex(format::Sha256::of(File->bytes().data(),
-                                                     File->bytes().size()))
-                        .data();
-  if (Now != Recorded)
+  std::string Recorded = M.provenance("model_digest"), Now = modelDigest(Path);
+  if (!Recorded.empty() && !Now.empty() && Now != Recorded)
     Diags.warning(Code::VerifyModelChanged)
         .message(fmt::format("'{}' is not the file that the artifact was "
                              "compiled from: its SHA-256 is another",

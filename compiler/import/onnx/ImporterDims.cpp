@@ -35,6 +35,18 @@ void Importer::reportNoDim(const std::string &What, const std::string &Name) {
       Known.insert(V.Name);
   std::string_view Near = nearest(Name, {Known.begin(), Known.end()});
   std::string Inputs = inputsText(*Top, InputDims);
+  // A list of sizes is of an input; a dim has one size, or a range.
+  bool IsDim = What == "input" && llvm::any_of(InputDims, [&](const auto &D) {
+                 return D.second == Name;
+               });
+  if (IsDim)
+    return (void)diagnostics()
+        .error(Code::ImportDimOption)
+        .message("'" + printable(Name) +
+                 "' is a dim of the model and no input, but --dim gives a list "
+                 "of sizes")
+        .hint("give a dim one size or a range: --dim " + printable(Name) +
+              "=1..8");
   diagnostics()
       .error(Code::ImportDimOption)
       .message("the model has no " + What + " '" + printable(Name) + "'")

@@ -6,28 +6,55 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Rules.h"
+#include "compiler/import/torch/OperatorAliases.h"
 #include "compiler/import/torch/Operators.h"
 
 #include "llvm/ADT/StringMap.h"
 
+#include <deque>
+#include <set>
+
 namespace kpc::torch {
+
+/// Rules of names that PyTorch has beside others, where no table has one.
+static void appendAliases(std::vector<const Rule *> &Rows) {
+  // Rows hold views of names, and pointers to rows stay.
+  static std::deque<std::pair<std::string, Rule>> Own;
+  std::set<std::string_view> Known;
+  for (const Rule *R : Rows)
+    Known.insert(R->Target);
+  std::vector<const Rule *> More;
+  for (const OperatorAlias &A : OperatorAliases)
+    for (const Rule *R : Rows) {
+      auto [Operator, Overload] = llvm::StringRef(R->Target).split('.');
+      std::string Name = std::string(A.Alias) + "." + Overload.str();
+      if (Operator != llvm::StringRef(A.Of) || Known.count(Name))
+        continue;
+      Own.emplace_back(Name, *R);
+      Own.back().second.Target = Own.back().first;
+      More.push_back(&Own.back().second);
+    }
+  Rows.insert(Rows.end(), More.begin(), More.end());
+}
 
 const std::vector<const Rule *> &allRules() {
   static const std::vector<const Rule *> All = [] {
     std::vector<const Rule *> Rows;
     for (ArrayRef<Rule> Table :
-         {elementwiseRules(),   activationRules(),  castRules(),
-          creationRules(),      viewRules(),        movementRules(),
-          indexingRules(),      reductionRules(),   normalizationRules(),
-          linearRules(),        attentionRules(),   convolutionRules(),
-          poolingRules(),       resizeRules(),      recurrentRules(),
-          controlRules(),       selectionRules(),   complexRules(),
-          quantizationRules(),  specialRules(),     lossRules(),
-          statisticsRules(),    compositionRules(), spectralRules(),
-          expertRules(),        patchRules(),       matrixRules(),
-          factorizationRules(), ctcLossRules(),     scatterRules()})
+         {elementwiseRules(),   activationRules(),     castRules(),
+          creationRules(),      viewRules(),           movementRules(),
+          indexingRules(),      reductionRules(),      normalizationRules(),
+          linearRules(),        attentionRules(),      convolutionRules(),
+          poolingRules(),       resizeRules(),         recurrentRules(),
+          controlRules(),       selectionRules(),      complexRules(),
+          quantizationRules(),  specialRules(),        lossRules(),
+          statisticsRules(),    compositionRules(),    spectralRules(),
+          expertRules(),        patchRules(),          matrixRules(),
+          factorizationRules(), ctcLossRules(),        scatterRules(),
+          triangularRules(),    matrixFunctionRules(), windowRules()})
       for (const Rule &R : Table)
         Rows.push_back(&R);
+    appendAliases(Rows);
     return Rows;
   }();
   return All;

@@ -62,6 +62,9 @@ ArrayRef<Rule> factorizationRules();
 ArrayRef<Rule> statisticsRules();
 ArrayRef<Rule> compositionRules();
 ArrayRef<Rule> spectralRules();
+ArrayRef<Rule> triangularRules();
+ArrayRef<Rule> matrixFunctionRules();
+ArrayRef<Rule> windowRules();
 
 /// x[..., mask], whose result is the node's: the mask covers the axes from
 /// `Front` on.

@@ -263,35 +263,53 @@ pairwise_distance.default | T:x1 T:x2 f:p= f:eps= b:keepdim=
 cdist.default | T:x1 T:x2 f:p= i?:compute_mode=
 _cdist_forward.default | T:x1 T:x2 f:p i?:compute_mode
 _euclidean_dist.default | T:x1 T:x2
-det.default inverse.default logdet.default | T:self
-slogdet.default | T:self =2
-linalg_det.default linalg_inv.default | T:A
-linalg_slogdet.default | T:A =2
-_linalg_det.default | T:A =3
-_linalg_slogdet.default | T:A =4
-linalg_inv_ex.default | T:A *b:check_errors= =2
-linalg_solve.default | T:A T:B *b:left=
-linalg_solve_ex.default | T:A T:B *b:left= *b:check_errors= =2
-_linalg_solve_ex.default | T:A T:B *b:left= *b:check_errors= =4
-matrix_power.default linalg_matrix_power.default | T:self i:n
-cholesky.default linalg_cholesky.default | T:self b:upper=
-linalg_cholesky_ex.default | T:self *b:upper= *b:check_errors= =2
-linalg_norm.default | T:self S?:ord= i[]?:dim= b:keepdim= *d?:dtype=
-linalg_matrix_norm.default | T:self S:ord i[]:dim= b:keepdim= *d?:dtype=
-nuclear_norm.default | T:self b:keepdim=
-nuclear_norm.dim | T:self i[]:dim b:keepdim=
-linalg_qr.default | T:A s:mode= =2
-qr.default | T:self b:some= =2
-linalg_eigh.default | T:self s:UPLO= =2
-linalg_eigvalsh.default | T:self s:UPLO=
-_linalg_eigh.default | T:A s:UPLO= b:compute_v= =2
-linalg_svd.default | T:A b:full_matrices= *s?:driver= =3
-_linalg_svd.default | T:A b:full_matrices= b:compute_uv= *s?:driver= =3
-svd.default | T:self b:some= b:compute_uv= =3
-linalg_svdvals.default | T:A *s?:driver=
-linalg_pinv.default | T:self f:rcond= b:hermitian=
-linalg_pinv.atol_rtol_float | T:self *f?:atol= *f?:rtol= *b:hermitian=
-linalg_lstsq.default | T:self T:b f?:rcond= *s?:driver= =4
+isposinf.default isneginf.default isreal.default special_ndtr.default | T:self
+special_round.default | T:self *i:decimals=
+xlogy.Scalar_Self | S:self T:other
+xlogy.Scalar_Other | T:self S:other
+special_xlogy.default | T:self T:other
+special_xlogy.self_scalar | S:self T:other
+special_xlogy.other_scalar | T:self S:other
+isin.Tensor_Scalar | T:elements S:test_element *b:assume_unique= *b:invert=
+isin.Scalar_Tensor | S:element T:test_elements *b:assume_unique= *b:invert=
+bucketize.Scalar | S:self T:boundaries *b:out_int32= *b:right=
+searchsorted.Scalar | T:sorted_sequence S:self *b:out_int32= *b:right=
+    *s?:side= *T?:sorter=
+quantile.default | T:self T:q i?:dim= b:keepdim= *s:interpolation=
+nonzero_static.default | T:self *i:size *i:fill_value=
+fft_fftshift.default fft_ifftshift.default | T:self i[]?:dim=
+fft_fftfreq.default fft_rfftfreq.default | i:n f:d= *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+kaiser_window.default | i:window_length *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory=
+kaiser_window.periodic | i:window_length b:periodic *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+kaiser_window.beta | i:window_length b:periodic f:beta *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+atleast_1d.default atleast_2d.default atleast_3d.default | T:self
+atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence | T[]:tensors =[]
+diagflat.default | T:self i:offset=
+diagonal_scatter.default | T:self T:src i:offset= i:dim1= i:dim2=
+as_strided.default | T:self i[]:size i[]:stride i?:storage_offset=
+empty_strided.default | i[]:size i[]:stride *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory=
+empty_permuted.default | i[]:size i[]:physical_layout *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+new_empty_strided.default | T:self i[]:size i[]:stride *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+bernoulli.default | T:self *o?:generator=
+bernoulli.p | T:self f:p *o?:generator=
+multinomial.default | T:self i:num_samples b:replacement= *o?:generator=
+normal.Tensor_Tensor | T:mean T:std *o?:generator=
+normal.float_float | f:mean f:std i[]:size *o?:generator= *d?:dtype=
+    *o?:layout= *o?:device= *b?:pin_memory=
+rand_like.default randn_like.default | T:self *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory= *o?:memory_format=
+randint.default | i:high i[]:size *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory=
+randint.low | i:low i:high i[]:size *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory=
+randperm.default | i:n *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
 ctc_loss.IntList | T:log_probs T:targets i[]:input_lengths i[]:target_lengths
     i:blank= i:reduction= b:zero_infinity=
 ctc_loss.Tensor | T:log_probs T:targets T:input_lengths T:target_lengths

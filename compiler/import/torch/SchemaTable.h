@@ -17,6 +17,8 @@ namespace kpc::torch {
 /// [] a list of them. A line that starts with blanks belongs to the one before.
 /// Of an operator's overloads the first that takes the arguments is meant.
 extern const char *const SchemaTable;
+/// The same of factors, solutions and functions of matrices.
+extern const char *const MatrixSchemaTable;
 
 } // namespace kpc::torch
 

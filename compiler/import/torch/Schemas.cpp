@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Schemas.h"
+#include "compiler/import/torch/OperatorAliases.h"
 #include "compiler/import/torch/SchemaTable.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -77,13 +78,22 @@ const std::vector<Schema> &schemasOf(std::string_view Operator) {
   static const SchemaMap Map = [] {
     SchemaMap M;
     llvm::SmallVector<StringRef> Lines, Words;
-    StringRef(SchemaTable).split(Lines, '\n', -1, /*KeepEmpty=*/false);
+    for (const char *Table : {SchemaTable, MatrixSchemaTable})
+      StringRef(Table).split(Lines, '\n', -1, /*KeepEmpty=*/false);
     for (size_t I = 0; I < Lines.size(); ++I) {
       Lines[I].split(Words, ' ', -1, /*KeepEmpty=*/false);
       if (I + 1 < Lines.size() && Lines[I + 1].starts_with(" "))
         continue;
       readSchema(Words, M);
       Words.clear();
+    }
+    for (const OperatorAlias &A : OperatorAliases) {
+      std::vector<Schema> &Own = M[llvm::StringRef(A.Alias)];
+      for (const Schema &S : std::vector<Schema>(M[llvm::StringRef(A.Of)]))
+        if (llvm::none_of(Own, [&](const Schema &Has) {
+              return Has.Overload == S.Overload;
+            }))
+          Own.push_back(S);
     }
     return M;
   }();

@@ -80,6 +80,10 @@ public:
   /// damaged, or packed in a way that kpc cannot read.
   std::optional<ZipData> read(const ZipEntry &E, uint64_t MostBytes,
                               std::string &Why) const;
+  /// An entry's bytes as they lie in the file.
+  std::span<const uint8_t> packed(const ZipEntry &E) const {
+    return Bytes.subspan(E.Offset, E.Packed);
+  }
 
 private:
   bool readDirectory(std::string &Why);

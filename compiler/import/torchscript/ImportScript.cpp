@@ -434,6 +434,29 @@ static bool refuseLists(const KeptMap &State, Diagnostics &Diags) {
   return true;
 }
 
+/// What to do with a scripted detector, which takes a list of images: as a
+/// trace of one image it is as long as that list.
+static void adviseTrace(const Function &F, size_t Before, Diagnostics &Diags) {
+  const Parameter *List = nullptr;
+  for (const Parameter &P : F.Parameters)
+    if (P.Type && typeText(*P.Type) == "List[Tensor]")
+      List = &P;
+  for (size_t I = Before; I < Diags.all().size(); ++I) {
+    Code C = Diags.all()[I].Id;
+    if (C == Code::ImportNoRank || C == Code::ImportValueOption)
+      return; // of the options, not of the module
+  }
+  if (!List)
+    return;
+  Diags.error(Code::ImportUnsupported)
+      .message("the method takes a list of tensors, '" + printable(List->Name) +
+               "', as scripted detectors do; what of it does not compile is "
+               "said above")
+      .hint("trace it with a module that takes one image, as "
+            "docs/from-pytorch.md shows under Detectors, then: kpc compile "
+            "detector.pt --input-shape image=3,480,640");
+}
+
 OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
                                    const std::string &Path,
                                    const torch::ImportOptions &Options,
@@ -448,6 +471,7 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
   const Function *F = Of ? findMethod(*Of, Script.Method, Diags) : nullptr;
   if (!F)
     return {};
+  size_t Before = Diags.all().size();
   // `Perhaps`: assigned before it was read. Where numbers among the state lead
   // a later call elsewhere, it may be read there.
   KeptMap State, Perhaps;
@@ -459,8 +483,10 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
     WeightStore Found;
     Walk W(*Of, Script, Path, Diags, Notes);
     OwningOpRef<ModuleOp> Module = W.run(Context, Own, Name, *F, State, Found);
-    if (!Module)
+    if (!Module) {
+      adviseTrace(*F, Before, Diags);
       return {};
+    }
     if (!Script.ExplicitState && !refuseState(W.Changed, Diags))
       return {};
     KeptMap Next = State;

@@ -237,12 +237,18 @@ void SignatureReader::reportMissing() {
     Line += " --value " + printable(Name) + "=" + printable(Text);
   for (const std::string &Option : Missing)
     Line += " " + printable(Option);
+  bool TakesList = llvm::any_of(F.Parameters, [](const Parameter &P) {
+    return P.Type && typeText(*P.Type) == "List[Tensor]";
+  });
   Diags.error(Code::ImportNoRank)
       .message("TorchScript files hold no shapes, and this one needs " +
                std::to_string(Missing.size()) + " more for " + signatureText(F))
       .hint("write numbers, or names for dynamic dims as in "
             "batch,3,224,224, in: " +
-            Line);
+            Line +
+            (TakesList ? "; a list has a shape for each of its tensors, and as "
+                         "many as there are shapes"
+                       : ""));
 }
 
 void SignatureReader::reportUnused() {

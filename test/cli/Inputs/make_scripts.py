@@ -63,7 +63,12 @@ BODIES = {
     "while-names": body("y = x", 'mode = "a"', "while bool(torch.gt(torch.sum(y), 0)):", "  y = torch.sub(y, 1)",
                         '  mode = "b"', "if torch.eq(mode, \"a\"):", "  y = torch.neg(y)", "else:", "  pass", "return y"),
     "among": body("if torch.__contains__([8, 9], torch.size(x, 0)):", "  y = torch.neg(x)", "else:", "  y = x", "return y"),
-    "unknown": body("return torch.renorm(x, 2, 0, 1.)"),
+    "unknown": body("return torch.no_such(x, 2, 0, 1.)"),
+    "images": """  def forward(self: __torch__.M,
+    images: List[Tensor]) -> Tensor:
+    x = torch.stack(images, 0)
+    return torch.no_such(x, 1)
+""",
     "other": body("return ops.mine.op(x)"),
     "form": body("return torch.matmul(x, 2)"),
     "shape": body("w = self.w", "return torch.matmul(w, x)"),

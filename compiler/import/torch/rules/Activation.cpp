@@ -187,10 +187,26 @@ static void randomisedRelu(NodeImport &N) {
                     N.mulScalar(X, Slope), X));
 }
 
+/// Rows of minus infinity alone give zeros.
+static void safeSoftmax(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (Type T = N.type("dtype"); T && X)
+    X = N.cast(X, T);
+  X = N.asFloat(X);
+  int64_t Axis = X ? N.axis(N.integer("dim", -1), N.rank(X)) : 0;
+  if (!X || N.bad() || N.rank(X) == 0)
+    return N.give();
+  Value Most = N.reduce(ReduceKind::max, X, {Axis}, /*KeepDims=*/true);
+  Value None = N.compare(Predicate::eq, Most, N.like(-INFINITY, X));
+  Value Y = N.softmax(X, {Axis}, /*Logarithm=*/false);
+  N.result(N.cast(N.select(None, N.like(0, X), Y), N.declaredType()));
+}
+
 ArrayRef<Rule> activationRules() {
   constexpr InPlace Too = InPlace::Yes;
   static const Rule Rows[] = {
       {"_log_softmax.default", softmax<true>},
+      {"_safe_softmax.default", safeSoftmax},
       {"_softmax.default", softmax<false>},
       {"celu.default", function<celu>, Too},
       {"elu.default", function<elu>, Too},
@@ -217,6 +233,8 @@ ArrayRef<Rule> activationRules() {
       {"softshrink.default", function<softShrink>},
       {"softsign.default", function<softsign>},
       {"special_expit.default", function<sigmoid>},
+      {"special_log_softmax.default", softmax<true>},
+      {"special_softmax.default", softmax<false>},
       {"tanh.default", function<tanh>, Too},
       {"threshold.default", function<threshold>, Too},
   };

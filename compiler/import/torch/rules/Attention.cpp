@@ -34,7 +34,7 @@ static Value joined(NodeImport &N, Value X) {
 
 static void attention(NodeImport &N) {
   Value Q = N.tensor("query"), K = N.tensor("key"), V = N.tensor("value"),
-        Mask = N.optionalTensor("attn_mask");
+        Mask = N.optionalTensor(N.has("attn_bias") ? "attn_bias" : "attn_mask");
   if (N.bad())
     return;
   if (N.real("dropout_p", 0) != 0) {
@@ -86,6 +86,9 @@ static void attention(NodeImport &N) {
     Operands.push_back(Mask);
   Value Y = N.build(AttentionOp::getOperationName(), Operands, Attributes);
   N.result(N.reshape(Y, *Sizes));
+  // What training keeps of it, and states of generators.
+  for (size_t I = 1; I < N.resultCount(); ++I)
+    N.undefined(I);
 }
 
 static Value project(NodeImport &N, Value X, Value W, Value Bias) {
@@ -276,9 +279,21 @@ static void encoderLayer(NodeImport &N) {
 }
 
 ArrayRef<Rule> attentionRules() {
+  static constexpr std::string_view Result =
+      "the first result alone; the size of a head must be known";
   static const Rule Rows[] = {
       {"_native_multi_head_attention.default", nativeAttention},
       {"_transformer_encoder_layer_fwd.default", encoderLayer},
+      {"_scaled_dot_product_attention_math.default", attention, InPlace::No,
+       Result},
+      {"_scaled_dot_product_cudnn_attention.default", attention, InPlace::No,
+       Result},
+      {"_scaled_dot_product_efficient_attention.default", attention,
+       InPlace::No, Result},
+      {"_scaled_dot_product_flash_attention.default", attention, InPlace::No,
+       Result},
+      {"_scaled_dot_product_flash_attention_for_cpu.default", attention,
+       InPlace::No, Result},
       {"scaled_dot_product_attention.default", attention, InPlace::No,
        "the size of a head must be known when compiling"},
   };

@@ -16,6 +16,7 @@
 #include "compiler/import/torch/Complex.h"
 #include "compiler/import/torch/Importer.h"
 #include "compiler/import/torch/Rules.h"
+#include "compiler/import/torch/rules/Factorizations.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -182,6 +183,9 @@ std::optional<ComplexRule> complexRule(std::string_view Target) {
       .Case("view_as_real.default", ComplexRule{sameMemory, false})
       .Case("view_as_real_copy.default", ComplexRule{sameMemory, false})
       .Case("polar.default", ComplexRule{polar, true, true})
+      .Cases({"linalg_eig.default", "linalg_eigvals.default",
+              "_linalg_eigvals.default"},
+             ComplexRule{unsymmetricEigenvalues, false, true})
       .Case("complex.default", ComplexRule{complex, true, true})
       .Cases({"mul.Tensor", "mul.Scalar"}, ComplexRule{multiply, true})
       .Case("add.Tensor", ComplexRule{addUp<false>, true})

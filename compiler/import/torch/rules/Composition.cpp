@@ -503,37 +503,30 @@ static void logSpace(NodeImport &N) {
   N.result(N.floatVector(Values, T));
 }
 
-enum class Window { Hann, Hamming, Blackman, Bartlett };
+/// One tensor, or each of a list, with at least `Rank` dimensions.
+template <int64_t Rank> static void atLeast(NodeImport &N) {
+  if (N.has("self"))
+    return N.result(raised(N, N.tensor("self"), Rank));
+  for (auto [I, X] : llvm::enumerate(N.tensors("tensors")))
+    N.result(I, raised(N, X, Rank));
+}
 
-/// Windows of signals; a periodic one is the symmetric one of a step more.
-template <Window W> static void window(NodeImport &N) {
-  int64_t Length = N.integer("window_length", 0);
-  bool Periodic = N.flag("periodic", true);
-  double Alpha = N.real("alpha", W == Window::Hann ? 0.5 : 0.54),
-         Beta = N.real("beta", W == Window::Hann ? 0.5 : 0.46);
-  Type T = tableType(N);
-  if (N.bad() || !T || Length < 0 || Length > 1'000'000)
-    return N.give();
-  double Span = double(Periodic ? Length : Length - 1);
-  std::vector<double> Values;
-  for (int64_t I = 0; I < Length; ++I) {
-    double Turn = 2 * M_PI * double(I) / Span;
-    double V = W == Window::Blackman
-                   ? 0.42 - 0.5 * std::cos(Turn) + 0.08 * std::cos(2 * Turn)
-               : W == Window::Bartlett ? 1 - std::fabs(2 * double(I) / Span - 1)
-                                       : Alpha - Beta * std::cos(Turn);
-    Values.push_back(Length == 1 ? 1 : V);
-  }
-  N.result(N.floatVector(Values, T));
+static void flatDiagonal(NodeImport &N) {
+  Value X = N.tensor("self");
+  int64_t Offset = N.integer("offset", 0);
+  if (X && !N.bad())
+    N.result(onDiagonal(N, frontend::flatten(N, X), Offset, 0, 1));
 }
 
 ArrayRef<Rule> compositionRules() {
   static const Rule Rows[] = {
-      {"bartlett_window.default", window<Window::Bartlett>},
-      {"bartlett_window.periodic", window<Window::Bartlett>},
+      {"atleast_1d.Sequence", atLeast<1>},
+      {"atleast_1d.default", atLeast<1>},
+      {"atleast_2d.Sequence", atLeast<2>},
+      {"atleast_2d.default", atLeast<2>},
+      {"atleast_3d.Sequence", atLeast<3>},
+      {"atleast_3d.default", atLeast<3>},
       {"bilinear.default", bilinear},
-      {"blackman_window.default", window<Window::Blackman>},
-      {"blackman_window.periodic", window<Window::Blackman>},
       {"block_diag.default", blockDiagonal},
       {"cartesian_prod.default", cartesianProduct},
       {"chain_matmul.default", chain},
@@ -544,16 +537,11 @@ ArrayRef<Rule> compositionRules() {
       {"cross.default", cross},
       {"diag.default", diagonalOf},
       {"diag_embed.default", diagonalEmbed},
+      {"diagflat.default", flatDiagonal},
       {"dstack.default", stacked<3, 2>},
       {"fill_diagonal.default", fillDiagonal, InPlace::Yes, "no wrap"},
       {"fliplr.default", mirrored<1>},
       {"flipud.default", mirrored<0>},
-      {"hamming_window.default", window<Window::Hamming>},
-      {"hamming_window.periodic", window<Window::Hamming>},
-      {"hamming_window.periodic_alpha", window<Window::Hamming>},
-      {"hamming_window.periodic_alpha_beta", window<Window::Hamming>},
-      {"hann_window.default", window<Window::Hann>},
-      {"hann_window.periodic", window<Window::Hann>},
       {"hstack.default", stacked<1, 1>},
       {"inner.default", inner},
       {"isclose.default", isClose},

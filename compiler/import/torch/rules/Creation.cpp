@@ -96,6 +96,7 @@ static void shapeAsTensor(NodeImport &N) {
 }
 
 ArrayRef<Rule> creationRules() {
+  static constexpr std::string_view Nothing = "nothing of it";
   static const Rule Rows[] = {
       {"_shape_as_tensor.default", shapeAsTensor},
       {"arange.default", range},
@@ -103,6 +104,8 @@ ArrayRef<Rule> creationRules() {
       {"arange.start_step", range},
       {"empty.memory_format", constant<0>},
       {"empty_like.default", constant<0>},
+      {"empty_permuted.default", constant<0>},
+      {"empty_strided.default", constant<0>},
       {"eye.default", eye},
       {"eye.m", eye},
       {"fill.Scalar", full, InPlace::Yes},
@@ -111,13 +114,24 @@ ArrayRef<Rule> creationRules() {
       {"full_like.default", full},
       {"linspace.default", linspace},
       {"new_empty.default", constant<0>},
+      {"new_empty_strided.default", constant<0>},
       {"new_full.default", full},
       {"new_ones.default", constant<1>},
       {"new_zeros.default", constant<0>},
       {"ones.default", constant<1>},
       {"ones_like.default", constant<1>},
-      {"rand.default", noise, InPlace::No, "nothing of it"},
-      {"randn.default", noise, InPlace::No, "nothing of it"},
+      {"bernoulli.default", noise, InPlace::No, Nothing},
+      {"bernoulli.p", noise, InPlace::No, Nothing},
+      {"multinomial.default", noise, InPlace::No, Nothing},
+      {"normal.Tensor_Tensor", noise, InPlace::No, Nothing},
+      {"normal.float_float", noise, InPlace::No, Nothing},
+      {"rand.default", noise, InPlace::No, Nothing},
+      {"rand_like.default", noise, InPlace::No, Nothing},
+      {"randint.default", noise, InPlace::No, Nothing},
+      {"randint.low", noise, InPlace::No, Nothing},
+      {"randn.default", noise, InPlace::No, Nothing},
+      {"randn_like.default", noise, InPlace::No, Nothing},
+      {"randperm.default", noise, InPlace::No, Nothing},
       {"scalar_tensor.default", scalarTensor},
       {"zero.default", constant<0>, InPlace::Yes},
       {"zeros.default", constant<0>},

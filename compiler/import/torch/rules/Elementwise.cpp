@@ -259,6 +259,29 @@ static void isNan(NodeImport &N) {
   N.result(X && !N.isFloat(X) ? N.full(0, N.dims(X), N.i1())
                               : N.build(IsNanOp::getOperationName(), {X}, {}));
 }
+/// The other operand where one is no number.
+template <typename Op> static void beforeNan(NodeImport &N) {
+  auto [A, C] = operands(N);
+  Value Y = N.binary<Op>(A, C);
+  if (!Y || !N.isFloat(Y))
+    return N.result(Y);
+  Y = N.select(N.build(IsNanOp::getOperationName(), {A}, {}), C, Y);
+  N.result(N.select(N.build(IsNanOp::getOperationName(), {C}, {}), A, Y));
+}
+
+template <bool Negative> static void isInfOf(NodeImport &N) {
+  Value X = N.tensor("self");
+  N.result(X && !N.isFloat(X)
+               ? N.full(0, N.dims(X), N.i1())
+               : N.compare(Predicate::eq, X,
+                           N.like(Negative ? -INFINITY : INFINITY, X)));
+}
+
+static void isReal(NodeImport &N) {
+  if (Value X = N.tensor("self"))
+    N.result(N.full(1, N.dims(X), N.i1()));
+}
+
 static void isInf(NodeImport &N) {
   Value X = N.tensor("self");
   N.result(X && !N.isFloat(X) ? N.full(0, N.dims(X), N.i1())
@@ -398,8 +421,8 @@ ArrayRef<Rule> elementwiseRules() {
       {"floor.default", rounding<FloorOp>, Too},
       {"floor_divide.Scalar", floorDivision, Too},
       {"floor_divide.default", floorDivision, Too},
-      {"fmax.default", binary<MaxOp>, InPlace::No, "NaN wins over numbers"},
-      {"fmin.default", binary<MinOp>, InPlace::No, "NaN wins over numbers"},
+      {"fmax.default", beforeNan<MaxOp>},
+      {"fmin.default", beforeNan<MinOp>},
       {"fmod.Scalar", binary<RemOp>, Too},
       {"fmod.Tensor", binary<RemOp>, Too},
       {"frac.default", fraction, Too},
@@ -413,6 +436,9 @@ ArrayRef<Rule> elementwiseRules() {
       {"isfinite.default", isFinite},
       {"isinf.default", isInf},
       {"isnan.default", isNan},
+      {"isneginf.default", isInfOf<true>},
+      {"isposinf.default", isInfOf<false>},
+      {"isreal.default", isReal},
       {"le.Scalar", compare<Predicate::le>},
       {"le.Tensor", compare<Predicate::le>},
       {"lerp.Scalar", interpolate, Too},
@@ -456,6 +482,10 @@ ArrayRef<Rule> elementwiseRules() {
       {"remainder.Tensor", binary<ModOp>, Too},
       {"round.decimals", roundTo, Too},
       {"round.default", rounding<RoundOp>, Too},
+      {"special_round.default", roundTo},
+      {"special_xlogy.default", crossProductOfLogs},
+      {"special_xlogy.other_scalar", crossProductOfLogs},
+      {"special_xlogy.self_scalar", crossProductOfLogs},
       {"rsqrt.default", real<RsqrtOp>, Too},
       {"rsub.Scalar", sum<SubOp, true>},
       {"rsub.Tensor", sum<SubOp, true>},
@@ -475,6 +505,8 @@ ArrayRef<Rule> elementwiseRules() {
       {"where.ScalarOther", choose},
       {"where.ScalarSelf", choose},
       {"where.self", choose},
+      {"xlogy.Scalar_Other", crossProductOfLogs, Too},
+      {"xlogy.Scalar_Self", crossProductOfLogs},
       {"xlogy.Tensor", crossProductOfLogs, Too},
   };
   return Rows;

@@ -14,19 +14,7 @@ using namespace kpc::graph;
 
 namespace kpc::torch {
 
-namespace {
-/// Matrices as one batch, [R, m, n] in f32 or f64.
-struct Matrices {
-  Value X;
-  Dims Batch;
-  int64_t Rows = 0, Columns = 0;
-  Type Stored;
-  int64_t least() const { return std::min(Rows, Columns); }
-};
-} // namespace
-
-static std::optional<Matrices> matricesOf(NodeImport &N, Value X,
-                                          int64_t MostOfLess) {
+std::optional<Matrices> matricesOf(NodeImport &N, Value X, int64_t MostOfLess) {
   if (!X)
     return std::nullopt;
   Dims Sizes(N.dims(X));
@@ -54,13 +42,17 @@ static std::optional<Matrices> matricesOf(NodeImport &N, Value X,
   return M.X ? std::optional(M) : std::nullopt;
 }
 
-/// A result of [R, ...] with the batch as it was.
-static Value given(NodeImport &N, const Matrices &M, Value V) {
+Value inBatch(NodeImport &N, const Matrices &M, Value V) {
   if (!V)
     return V;
   Dims Sizes(M.Batch);
   llvm::append_range(Sizes, N.dims(V).drop_front());
-  return N.cast(N.reshape(V, Sizes), M.Stored);
+  return N.reshape(V, Sizes);
+}
+
+/// A result of [R, ...] with the batch and the type as they were.
+static Value given(NodeImport &N, const Matrices &M, Value V) {
+  return N.cast(inBatch(N, M, V), M.Stored);
 }
 
 static Value turned(NodeImport &N, Value X) {
@@ -201,6 +193,37 @@ template <bool Transposed> static void svd(NodeImport &N) {
   N.result(2, given(N, *M, Transposed && S->V ? turned(N, S->V) : S->V));
 }
 
+/// A tolerance, a number or one for each matrix, as a factor of [..., 1]; null
+/// where it is left out.
+static Value tolerance(NodeImport &N, std::string_view Name, Value Like) {
+  if (!N.has(Name))
+    return {};
+  if (N.isNumber(Name))
+    return N.like(N.real(Name, 0), Like);
+  Value T = N.cast(N.tensor(Name), N.element(Like));
+  return T ? N.unsqueeze(T, {N.rank(T)}) : T;
+}
+
+/// What a singular value must be above to count, beside the greatest of its
+/// matrix, [..., 1].
+static Value leastCounted(NodeImport &N, Value Greatest, double Default) {
+  bool Alone = N.has("tol");
+  Value Absolute = tolerance(N, Alone ? "tol" : "atol", Greatest);
+  Value Relative = tolerance(N, N.has("rcond") ? "rcond" : "rtol", Greatest);
+  if (!Relative) {
+    // An absolute bound leaves the relative one at 0, as PyTorch has it.
+    Value Zero = N.like(0, Greatest);
+    Relative = Alone ? Zero : N.like(Default, Greatest);
+    if (Absolute && !Alone)
+      Relative =
+          N.select(N.compare(Predicate::gt, Absolute, Zero), Zero, Relative);
+  }
+  Value Bound = N.mul(Greatest, Relative);
+  return Absolute ? N.max(Absolute, Bound) : Bound;
+}
+
+static double epsilonOf(Type T) { return T.isF64() ? 0x1p-52 : 0x1p-23; }
+
 /// V diag(1 / S) U^T, without singular values that are too small a part of the
 /// greatest one.
 static void pseudoInverse(NodeImport &N) {
@@ -208,20 +231,18 @@ static void pseudoInverse(NodeImport &N) {
       matricesOf(N, N.tensor("self"), frontend::LargestRotated);
   if (!M)
     return N.give();
-  // An absolute bound alone leaves the relative one at 0, as PyTorch has it.
-  double Epsilon = M->Stored.isF64() ? 0x1p-52 : 0x1p-23;
-  double Absolute = N.has("atol") ? N.real("atol", 0) : 0;
-  double Relative =
-      Absolute > 0 ? 0 : Epsilon * double(std::max(M->Rows, M->Columns));
-  if (llvm::StringRef(N.node().Target).ends_with(".default"))
-    Relative = N.real("rcond", 1e-15);
-  else if (N.has("rtol"))
-    Relative = N.real("rtol", 0);
+  bool ByShare = llvm::StringRef(N.node().Target).ends_with(".default");
+  double Default =
+      ByShare ? 1e-15
+              : epsilonOf(M->Stored) * double(std::max(M->Rows, M->Columns));
   auto S = N.bad() ? std::nullopt : singularOf(N, *M);
-  if (!S || !S->S)
+  Value Greatest =
+      S && S->S ? inBatch(N, *M, N.sliceAxis(S->S, 1, 0, 1)) : Value();
+  if (!Greatest)
     return N.give();
-  Value Least = N.max(N.mulScalar(N.sliceAxis(S->S, 1, 0, 1), Relative),
-                      N.like(Absolute, S->S));
+  Value Least =
+      N.broadcast(leastCounted(N, Greatest, Default), N.dims(Greatest));
+  Least = N.reshape(Least, {N.dims(M->X)[0], Expr(1)});
   Value Counts = N.compare(Predicate::gt, S->S, Least);
   Value One = N.like(1, S->S);
   Value Inverse = N.select(Counts, N.div(One, N.select(Counts, S->S, One)),
@@ -233,36 +254,47 @@ static void pseudoInverse(NodeImport &N) {
 
 /// How many singular values are above `tol`, or `rtol` of the greatest.
 static void matrixRank(NodeImport &N) {
-  Value X = N.tensor("self");
+  Value X = N.tensor(N.has("input") ? "input" : "self");
   Value S = X ? singularValuesOf(N, X) : X;
   if (!S || N.bad())
     return N.give();
-  double Epsilon = N.element(S).isF64() ? 0x1p-52 : 0x1p-23;
   auto Sides = N.dims(X).take_back(2);
-  double Absolute = N.has("tol")    ? N.real("tol", 0)
-                    : N.has("atol") ? N.real("atol", 0)
-                                    : 0;
-  double Relative =
-      Absolute > 0 || N.has("tol")
-          ? 0
-          : Epsilon * double(std::max(Sides[0].asConstant().value_or(1),
-                                      Sides[1].asConstant().value_or(1)));
-  if (N.has("rtol"))
-    Relative = N.real("rtol", 0);
-  Value Least =
-      N.max(N.mulScalar(N.sliceAxis(S, N.rank(S) - 1, 0, 1), Relative),
-            N.like(Absolute, S));
-  N.result(N.reduce(ReduceKind::sum,
-                    N.cast(N.compare(Predicate::gt, S, Least), N.i64()),
-                    {N.rank(S) - 1}));
+  double Default = epsilonOf(N.element(S)) *
+                   double(std::max(Sides[0].asConstant().value_or(1),
+                                   Sides[1].asConstant().value_or(1)));
+  Value Least = leastCounted(N, N.sliceAxis(S, N.rank(S) - 1, 0, 1), Default);
+  Value Counts = N.compare(Predicate::gt, S, Least);
+  if (Counts)
+    N.result(N.reduce(ReduceKind::sum, N.cast(Counts, N.i64()),
+                      {N.rank(Counts) - 1}));
+}
+
+/// The matrix's condition: the greatest singular value by the least, or the
+/// other way around.
+static void condition(NodeImport &N) {
+  Value X = N.tensor("self");
+  const Argument *P = N.argument("p");
+  double Order = P && P->Is != Argument::Kind::Text ? N.real("p", 2) : 2;
+  if (!X || N.bad())
+    return N.give();
+  if ((P && P->Is == Argument::Kind::Text) || std::abs(Order) != 2)
+    return (void)N.unsupported(
+        "a condition by another norm than 2 and -2; the product of "
+        "linalg_matrix_norm of the matrix and of its inverse is it");
+  Value S = singularValuesOf(N, X);
+  if (!S)
+    return N.give();
+  int64_t Last = N.rank(S) - 1;
+  Value Most = N.reduce(ReduceKind::max, S, {Last}),
+        Least = N.reduce(ReduceKind::min, S, {Last});
+  N.result(Order > 0 ? N.div(Most, Least) : N.div(Least, Most));
 }
 
 //===----------------------------------------------------------------------===//
 // Least squares
 //===----------------------------------------------------------------------===//
 
-/// X of R X = B for upper triangles R.
-static Value solvedTriangle(NodeImport &N, Value R, Value B, int64_t Size) {
+Value solvedSystem(NodeImport &N, Value R, Value B, int64_t Size) {
   Value A = N.concat({R, B}, 2);
   if (!A)
     return {};
@@ -310,14 +342,14 @@ static void leastSquares(NodeImport &N) {
   Value X, Rest;
   if (Tall) {
     Value Turned = N.matmul(turned(N, Q), B);
-    X = solvedTriangle(N, R, N.sliceAxis(Turned, 1, 0, Expr(Least)), Least);
+    X = solvedSystem(N, R, N.sliceAxis(Turned, 1, 0, Expr(Least)), Least);
     if (M->Rows > M->Columns && Turned) {
       Value Over =
           N.sliceAxis(Turned, 1, Expr(Least), Expr(M->Rows - M->Columns));
       Rest = N.reduce(ReduceKind::sum, N.mul(Over, Over), {1});
     }
   } else {
-    X = N.matmul(Q, solvedTriangle(N, turned(N, R), B, Least));
+    X = N.matmul(Q, solvedSystem(N, turned(N, R), B, Least));
   }
   X = given(N, *M, X);
   if (X && Vector)
@@ -345,10 +377,16 @@ ArrayRef<Rule> factorizationRules() {
       {"linalg_lstsq.default", leastSquares, No,
        "known sizes, the smaller of up to 1,024, of full rank, which is not "
        "checked; no singular values"},
+      {"linalg_cond.default", condition, No, Rotated},
       {"linalg_matrix_rank.atol_rtol_float", matrixRank, No, Rotated},
+      {"linalg_matrix_rank.atol_rtol_tensor", matrixRank, No, Rotated},
       {"linalg_matrix_rank.default", matrixRank, No, Rotated},
+      {"linalg_matrix_rank.tol_tensor", matrixRank, No, Rotated},
       {"linalg_pinv.atol_rtol_float", pseudoInverse, No, Rotated},
+      {"linalg_pinv.atol_rtol_tensor", pseudoInverse, No, Rotated},
       {"linalg_pinv.default", pseudoInverse, No, Rotated},
+      {"linalg_pinv.rcond_tensor", pseudoInverse, No, Rotated},
+      {"pinverse.default", pseudoInverse, No, Rotated},
       {"linalg_qr.default", qr, No, Reflected},
       {"linalg_svd.default", svd<true>, No, Singular},
       {"linalg_svdvals.default", singularValues, No, Rotated},

@@ -1,4 +1,4 @@
-//===- Factorizations.h - Norms by singular values --------------*- C++ -*-===//
+//===- Factorizations.h - Matrices of known sizes, for rules ----*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,9 +12,30 @@
 
 namespace kpc::torch {
 
+/// Matrices as one batch, [R, m, n] in f32 or f64.
+struct Matrices {
+  Value X;
+  Dims Batch;
+  int64_t Rows = 0, Columns = 0;
+  Type Stored;
+  int64_t least() const { return std::min(Rows, Columns); }
+};
+
+/// The matrices in the last two axes, whose sizes must be known and the smaller
+/// at most `MostOfLess`. None after a report.
+std::optional<Matrices> matricesOf(NodeImport &N, Value X, int64_t MostOfLess);
+/// A value of [R, ...] with the batch as it was.
+Value inBatch(NodeImport &N, const Matrices &M, Value V);
+
+/// X of A X = B, by elimination with pivots, for [R, n, n] and [R, n, k].
+Value solvedSystem(NodeImport &N, Value A, Value B, int64_t Size);
+
 /// The singular values of the matrices in the last two axes, in descending
 /// order: [..., least side]. Null after a report.
 Value singularValuesOf(NodeImport &N, Value X);
+
+/// Refuses what gives complex numbers of reals, with a way out.
+void unsymmetricEigenvalues(NodeImport &N);
 
 } // namespace kpc::torch
 

@@ -208,8 +208,16 @@ static void einsum(NodeImport &N) {
   N.result(ordered(N, Y, Result));
 }
 
+/// Matrices of 8-bit integers, with sums of 32 bits.
+static void integerProduct(NodeImport &N) {
+  Value A = N.tensor("self"), C = N.tensor("mat2");
+  if (A && C)
+    N.result(N.matmul(N.cast(A, N.i32()), N.cast(C, N.i32())));
+}
+
 ArrayRef<Rule> linearRules() {
   static const Rule Rows[] = {
+      {"_int_mm.default", integerProduct},
       {"addmm.default", addProduct, InPlace::Yes},
       {"addmv.default", addProduct, InPlace::Yes},
       {"baddbmm.default", addProduct, InPlace::Yes},

@@ -411,10 +411,13 @@ template <bool Batch> static void addedProduct(NodeImport &N) {
 
 /// Whether each element is one of the others.
 static void isIn(NodeImport &N) {
-  Type T = N.promoted("elements", "test_elements");
+  std::string_view Elements = N.has("element") ? "element" : "elements",
+                   Others =
+                       N.has("test_element") ? "test_element" : "test_elements";
+  Type T = N.promoted(Elements, Others);
   if (!T)
     return N.give();
-  Value X = N.operand("elements", T), Of = N.operand("test_elements", T);
+  Value X = N.operand(Elements, T), Of = N.operand(Others, T);
   if (!X || !Of)
     return N.give();
   Expr Count(1);
@@ -486,6 +489,8 @@ ArrayRef<Rule> matrixRules() {
       {"det.default", determinants, InPlace::No, Known},
       {"frobenius_norm.dim", norm<false>},
       {"inverse.default", inverse, InPlace::No, Known},
+      {"isin.Scalar_Tensor", isIn},
+      {"isin.Tensor_Scalar", isIn},
       {"isin.Tensor_Tensor", isIn},
       {"linalg_cholesky.default", cholesky, InPlace::No, Known},
       {"linalg_cholesky_ex.default", cholesky, InPlace::No, Known},

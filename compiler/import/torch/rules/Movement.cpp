@@ -358,6 +358,23 @@ static void moveAxes(NodeImport &N) {
     N.result(N.transpose(X, Perm));
 }
 
+/// The middle of each axis to its front, or back.
+template <bool Back> static void halfRolled(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  for (int64_t Axis : N.axes("dim", N.rank(X))) {
+    Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
+    Expr Half = Size.floorDiv(2), Cut = Back ? Half : Size - Half;
+    X = N.concat(
+        {N.sliceAxis(X, Axis, Cut, Size - Cut), N.sliceAxis(X, Axis, 0, Cut)},
+        Axis);
+    if (!X)
+      return N.give();
+  }
+  N.result(X);
+}
+
 ArrayRef<Rule> movementRules() {
   static const Rule Rows[] = {
       {"broadcast_tensors.default", broadcastTensors},
@@ -366,6 +383,8 @@ ArrayRef<Rule> movementRules() {
       {"concat.default", concat},
       {"concatenate.default", concat},
       {"constant_pad_nd.default", constantPad},
+      {"fft_fftshift.default", halfRolled<false>},
+      {"fft_ifftshift.default", halfRolled<true>},
       {"flip.default", flip},
       {"meshgrid.default", meshgrid},
       {"meshgrid.indexing", meshgrid},

@@ -166,18 +166,20 @@ static void rmsNorm(NodeImport &N) {
              axesFrom(Rank - static_cast<int64_t>(Shape->size()), Rank), true);
   if (!Square)
     return;
-  Value Y =
-      N.mul(X, N.unary<RsqrtOp>(N.addScalar(Square, N.real("eps", Default))));
+  Value Each = N.unary<RsqrtOp>(N.addScalar(Square, N.real("eps", Default)));
+  Value Y = N.mul(X, Each);
   if (Scale)
     Y = N.mul(Y, N.cast(Scale, Wide));
   N.result(N.cast(Y, Stored));
+  if (N.resultCount() > 1)
+    N.result(1, N.cast(Each, N.declaredType(1)));
 }
 
 static void groupNorm(NodeImport &N) {
   Value X = N.tensor("input"), Scale = N.optionalTensor("weight"),
         Bias = N.optionalTensor("bias");
   int64_t Groups = N.integer(N.has("num_groups") ? "num_groups" : "group", 1);
-  if (N.bad() || N.rank(X) < 2 || Groups < 1 || N.resultCount() != 1)
+  if (N.bad() || N.rank(X) < 2 || Groups < 1)
     return N.give();
   Dims Sizes(N.dims(X));
   Expr Inner = Sizes[1].floorDiv(Groups);
@@ -191,6 +193,11 @@ static void groupNorm(NodeImport &N) {
   if (!G)
     return;
   Moments M = moments(N, G, axesFrom(2, Rank), N.real("eps", 1e-5));
+  if (N.resultCount() > 1) {
+    Dims Each = {Sizes[0], Expr(Groups)};
+    N.result(1, N.cast(N.reshape(M.Mean, Each), N.declaredType(1)));
+    N.result(2, N.cast(N.reshape(M.Scale, Each), N.declaredType(2)));
+  }
   Value Y = N.mul(M.Centred, M.Scale);
   Dims PerGroup(Grouped.size() - 1, Expr(1));
   PerGroup[0] = Expr(Groups);
@@ -231,6 +238,8 @@ static void weightNorm(NodeImport &N) {
       Axes.push_back(I);
   Value Norm = N.sqrt(N.reduce(ReduceKind::sum, N.mul(V, V), Axes, true));
   N.result(N.mul(V, N.div(G, Norm)));
+  if (N.resultCount() > 1)
+    N.result(1, Norm);
 }
 
 //===----------------------------------------------------------------------===//
@@ -306,13 +315,16 @@ ArrayRef<Rule> normalizationRules() {
       {"_native_batch_norm_legit.default", batchNorm, InPlace::No, Training},
       {"_native_batch_norm_legit.no_stats", batchNorm},
       {"_native_batch_norm_legit_no_training.default", batchNorm},
+      {"_fused_rms_norm.default", rmsNorm},
       {"_weight_norm.default", weightNorm},
+      {"_weight_norm_interface.default", weightNorm},
       {"batch_norm.default", batchNorm, InPlace::No, Training},
       {"cosine_similarity.default", cosineSimilarity},
       {"group_norm.default", groupNorm},
       {"instance_norm.default", instanceNorm, InPlace::No, Training},
       {"layer_norm.default", layerNorm},
       {"native_batch_norm.default", batchNorm, InPlace::No, Training},
+      {"native_group_norm.default", groupNorm},
       {"native_layer_norm.default", layerNorm},
       {"pairwise_distance.default", pairwiseDistance, InPlace::No,
        "orders above 0"},

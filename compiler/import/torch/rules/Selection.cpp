@@ -329,6 +329,28 @@ static void roiPool(NodeImport &N) {
   N.undefined(1); // places, for the backward pass
 }
 
+/// As many rows as are asked for; those that nothing fills hold a number.
+static void nonzeroOfSize(NodeImport &N) {
+  Value X = N.tensor("self");
+  Expr Count = N.size("size", 0);
+  int64_t Filler = N.integer("fill_value", -1);
+  if (!X || N.bad())
+    return N.give();
+  Value Flags = frontend::flatten(
+      N, N.compare(Predicate::ne, X, N.scalarInt(0, N.element(X))));
+  Value Places = frontend::trueIndices(N, Flags, Count, N.i64());
+  if (!Places)
+    return N.give();
+  Value Fits = N.compare(Predicate::lt, N.iota({Count}, 0, N.i64()),
+                         frontend::countTrue(N, Flags));
+  SmallVector<Value> Columns;
+  for (Value Column : frontend::rowsOf(N, Places, Dims(N.dims(X))))
+    Columns.push_back(
+        N.unsqueeze(N.select(Fits, Column, N.scalarInt(Filler, N.i64())), {1}));
+  N.result(Columns.empty() ? N.full(0, {Count, Expr(0)}, N.i64())
+                           : N.concat(Columns, 1));
+}
+
 ArrayRef<Rule> selectionRules() {
   static constexpr std::string_view NotInside = "not inside loops and branches";
   static const Rule Rows[] = {
@@ -339,6 +361,7 @@ ArrayRef<Rule> selectionRules() {
        "integers; not inside loops and branches"},
       {"masked_select.default", maskedSelect, InPlace::No, NotInside},
       {"nonzero.default", nonzero, InPlace::No, NotInside},
+      {"nonzero_static.default", nonzeroOfSize},
       {"nonzero_numpy.default", whereTrue, InPlace::No, NotInside},
       {"repeat_interleave.Tensor", repeatByData, InPlace::No, NotInside},
       {"repeat_interleave.self_Tensor", repeatByData, InPlace::No, NotInside},

@@ -473,6 +473,11 @@ template <bool Multiple> static void divisor(NodeImport &N) {
   N.result(N.mul(N.div(A, Safe), C));
 }
 
+/// The normal distribution up to x.
+static Value normalShare(NodeImport &N, Value X) {
+  return N.mulScalar(erfcOf(N, N.mulScalar(X, -M_SQRT1_2)), 0.5);
+}
+
 ArrayRef<Rule> specialRules() {
   constexpr InPlace Too = InPlace::Yes;
   static constexpr std::string_view Double = "computed in f64";
@@ -509,6 +514,7 @@ ArrayRef<Rule> specialRules() {
       {"special_i1.default", inDouble<bessel<1, false>>, InPlace::No, Double},
       {"special_i1e.default", inDouble<bessel<1, true>>, InPlace::No, Double},
       {"special_log_ndtr.default", inDouble<logNormal>, InPlace::No, Double},
+      {"special_ndtr.default", inDouble<normalShare>, InPlace::No, Double},
       {"special_psi.default", inDouble<digamma>, InPlace::No, Double},
       {"special_sinc.default", sinc},
       {"special_polygamma.default", polygamma, InPlace::No,

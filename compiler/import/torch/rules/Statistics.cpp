@@ -307,10 +307,10 @@ static void standing(NodeImport &N, Value Sorted, Value X) {
 }
 
 static void searchSorted(NodeImport &N) {
-  standing(N, N.tensor("sorted_sequence"), N.tensor("self"));
+  standing(N, N.tensor("sorted_sequence"), N.operand("self"));
 }
 static void bucketize(NodeImport &N) {
-  standing(N, N.tensor("boundaries"), N.tensor("self"));
+  standing(N, N.tensor("boundaries"), N.operand("self"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -459,6 +459,65 @@ static void distinct(NodeImport &N, bool Sorts) {
 static void unique(NodeImport &N) { distinct(N, true); }
 static void uniqueNeighbours(NodeImport &N) { distinct(N, false); }
 
+/// The same for shares in a tensor, which stand in front of the result.
+static void quantiles(NodeImport &N) {
+  Value X = N.tensor("self"), Q = N.tensor("q");
+  std::string How = N.text("interpolation", "linear");
+  if (!X || !Q || N.bad())
+    return N.give();
+  Type T = N.element(X);
+  Dims Ones(N.dims(X).size(), Expr(1)), Shares(N.dims(Q));
+  bool All = !N.has("dim"), Keep = N.flag("keepdim", false);
+  if (All || N.rank(X) == 0)
+    X = frontend::flatten(N, X);
+  int64_t Axis = All ? 0 : axisOf(N, X);
+  if (N.bad() || Shares.size() > 1)
+    return N.give();
+  Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
+  Value Sorted = N.sort(X, Axis, false, Size).Elements;
+  // One NaN makes the result none.
+  Value Nan = N.reduce(ReduceKind::max, N.cast(isNan(N, X), N.i32()), {Axis},
+                       /*KeepDims=*/true);
+  Sorted = N.select(N.cast(Nan, N.i1()), N.like(NAN, X), Sorted);
+  if (!Sorted)
+    return N.give();
+  // Places in f64: those of f32 are off from 2^24 elements on.
+  Type F64 = N.builder().getF64Type();
+  Value At = N.mul(N.cast(frontend::flatten(N, Q), F64),
+                   N.cast(N.sizeScalar(Size - 1, N.i64()), F64));
+  if (How == "nearest")
+    At = N.unary<RoundOp>(At);
+  Value Low = N.unary<FloorOp>(At), High = N.unary<CeilOp>(At);
+  Value Part = N.sub(At, Low);
+  if (How == "midpoint")
+    Part = N.select(N.compare(Predicate::gt, Part, N.like(0, Part)),
+                    N.like(0.5, Part), N.like(0, Part));
+  Ints Perm = {Axis};
+  for (int64_t I = 0; I < N.rank(X); ++I)
+    if (I != Axis)
+      Perm.push_back(I);
+  Value Front = N.transpose(Sorted, Perm);
+  auto Rows = [&](Value V) { return N.gather(Front, N.cast(V, N.i64()), 0); };
+  Value Y = Rows(How == "higher" ? High : Low);
+  if (!Y || !Part)
+    return N.give();
+  if (How == "linear" || How == "midpoint") {
+    Dims Each(N.dims(Y).size(), Expr(1));
+    Each[0] = N.dims(Y)[0];
+    Y = N.add(Y, N.mul(N.sub(Rows(High), Y), N.reshape(N.cast(Part, T), Each)));
+  }
+  Dims Sizes(Shares);
+  if (All && Keep)
+    Sizes.append(Ones);
+  else
+    for (int64_t I = 0; I < N.rank(X); ++I)
+      if (I != Axis)
+        Sizes.push_back(N.dims(X)[static_cast<size_t>(I)]);
+      else if (Keep && !All)
+        Sizes.emplace_back(1);
+  N.result(N.reshape(Y, Sizes));
+}
+
 ArrayRef<Rule> statisticsRules() {
   static constexpr std::string_view Bounded = "the size must have a bound";
   static constexpr std::string_view Decided =
@@ -468,6 +527,7 @@ ArrayRef<Rule> statisticsRules() {
       {"aminmax.default", bothExtremes},
       {"bincount.default", binCount, InPlace::No,
        "not inside loops and branches"},
+      {"bucketize.Scalar", bucketize},
       {"bucketize.Tensor", bucketize},
       {"cummax.default", runningExtreme<true>, InPlace::No, Bounded},
       {"cummin.default", runningExtreme<false>, InPlace::No, Bounded},
@@ -479,8 +539,10 @@ ArrayRef<Rule> statisticsRules() {
       {"msort.default", sortFirst},
       {"nanmean.default", withoutNan<true>},
       {"nansum.default", withoutNan<false>},
+      {"quantile.default", quantiles},
       {"quantile.scalar", quantile, InPlace::No,
        "one share; the size must be known"},
+      {"searchsorted.Scalar", searchSorted, InPlace::No, "no sorter"},
       {"searchsorted.Tensor", searchSorted, InPlace::No, "no sorter"},
       {"unique_consecutive.default", uniqueNeighbours, InPlace::No, Decided},
       {"unique_dim.default", unique, InPlace::No,

@@ -275,35 +275,156 @@ template <int64_t Named> static void splitNamed(NodeImport &N) {
   }
 }
 
-/// The diagonal of two axes as a last one.
-static void diagonal(NodeImport &N) {
-  Value X = N.tensor("self");
+namespace {
+/// The elements of two axes whose places differ by an offset.
+struct Diagonal {
+  Ints Perm; ///< the two axes last
+  int64_t Offset = 0, Top = 0, Left = 0;
+  Expr Count;
+
+  Value of(Emitter &E, Value X) const {
+    X = E.transpose(X, Perm);
+    if (!X)
+      return X;
+    Dims Sizes(Emitter::dims(X));
+    size_t Row = Sizes.size() - 2;
+    auto Last = static_cast<int64_t>(Row);
+    auto Rows = Sizes[Row].asConstant(), Columns = Sizes[Row + 1].asConstant();
+    if (Rows && Columns) {
+      Dims Flat(ArrayRef<Expr>(Sizes).drop_back(2));
+      Flat.push_back(Expr(*Rows * *Columns));
+      return E.sliceAxis(E.reshape(X, Flat), Last, Top * *Columns + Left, Count,
+                         *Columns + 1);
+    }
+    Value Place = E.iota({Count}, 0, E.i64());
+    X = E.gather(X, E.add(Place, E.scalarInt(Top, E.i64())), Last);
+    Dims Part(Sizes);
+    Part[Row] = Count, Part[Row + 1] = Expr(1);
+    Value Column = E.unsqueeze(E.add(Place, E.scalarInt(Left, E.i64())), {1});
+    X = E.gatherElements(X, E.broadcast(Column, Part), Last + 1);
+    Part.pop_back();
+    return E.reshape(X, Part);
+  }
+
+  Value into(Emitter &E, Value Whole, Value Part) const {
+    if (Count == Expr(0))
+      return Whole;
+    Value X = E.transpose(Whole, Perm);
+    if (!X || !Part)
+      return {};
+    Dims Sides(Emitter::dims(X).take_back(2));
+    Value Row = E.iota(Sides, 0, E.i64()), Column = E.iota(Sides, 1, E.i64());
+    Value Is = E.compare(Predicate::eq, E.sub(Column, Row),
+                         E.scalarInt(Offset, E.i64()));
+    Value Place =
+        E.sub(E.iota({Sides[0]}, 0, E.i64()), E.scalarInt(Top, E.i64()));
+    Place = E.max(E.min(Place, E.sizeScalar(Count - 1, E.i64())),
+                  E.scalarInt(0, E.i64()));
+    int64_t Rank = Emitter::rank(X);
+    Value Spread = E.unsqueeze(E.gather(Part, Place, Rank - 2), {Rank - 1});
+    X = E.select(Is, Spread, X);
+    Ints Back(Perm.size(), 0);
+    for (size_t I = 0; I < Perm.size(); ++I)
+      Back[static_cast<size_t>(Perm[I])] = static_cast<int64_t>(I);
+    return E.transpose(X, Back);
+  }
+};
+} // namespace
+
+/// The diagonal that a node names; none after a report.
+static std::optional<Diagonal>
+diagonalOf(NodeImport &N, Value X, int64_t FirstAxis, int64_t SecondAxis) {
   if (!X)
-    return;
-  int64_t Rank = N.rank(X), Offset = N.integer("offset", 0);
-  if (Rank < 2)
-    return N.give();
-  auto A = static_cast<size_t>(N.axis(N.integer("dim1", 0), Rank)),
-       C = static_cast<size_t>(N.axis(N.integer("dim2", 1), Rank));
-  std::optional<int64_t> Rows = N.dims(X)[A].asConstant(),
-                         Columns = N.dims(X)[C].asConstant();
-  if (N.bad() || A == C || !Rows || !Columns)
-    return N.give();
-  // The rows that the diagonal meets, then in each its column.
-  Ints Perm;
-  for (size_t I = 0; I < N.dims(X).size(); ++I)
+    return std::nullopt;
+  int64_t Rank = N.rank(X);
+  if (Rank < 2) {
+    N.fail(Code::ImportRank,
+           "expected two axes or more, got " + dimsText(N.dims(X)));
+    return std::nullopt;
+  }
+  Diagonal D;
+  D.Offset = N.integer("offset", 0);
+  int64_t A = N.axis(N.integer("dim1", FirstAxis), Rank),
+          C = N.axis(N.integer("dim2", SecondAxis), Rank);
+  if (!N.bad() && A == C)
+    N.fail(Code::ImportAttributeValue, "takes the diagonal of one axis");
+  if (N.bad())
+    return std::nullopt;
+  for (int64_t I = 0; I < Rank; ++I)
     if (I != A && I != C)
-      Perm.push_back(static_cast<int64_t>(I));
-  Perm.append({static_cast<int64_t>(A), static_cast<int64_t>(C)});
-  Value Y = N.transpose(X, Perm);
-  int64_t First = std::max<int64_t>(-Offset, 0),
-          Column = std::max<int64_t>(Offset, 0);
-  int64_t Count =
-      std::max<int64_t>(std::min(*Rows - First, *Columns - Column), 0);
-  Dims Flat(N.dims(Y).drop_back(2));
-  Flat.push_back(Expr(*Rows * *Columns));
-  N.result(N.sliceAxis(N.reshape(Y, Flat), Rank - 2, First * *Columns + Column,
-                       Count, *Columns + 1));
+      D.Perm.push_back(I);
+  D.Perm.append({A, C});
+  D.Top = std::max<int64_t>(-D.Offset, 0);
+  D.Left = std::max<int64_t>(D.Offset, 0);
+  D.Count = N.importer().facts().simplify(
+      Expr::max(Expr::min(N.dims(X)[static_cast<size_t>(A)] - D.Top,
+                          N.dims(X)[static_cast<size_t>(C)] - D.Left),
+                0));
+  return D;
+}
+
+static void diagonal(NodeImport &N) {
+  bool OfMatrices = N.has("A");
+  const char *Of = OfMatrices ? "A" : "self";
+  auto D =
+      diagonalOf(N, N.tensor(Of), OfMatrices ? -2 : 0, OfMatrices ? -1 : 1);
+  if (!D)
+    return N.give();
+  N.view(
+      0, Of, [D = *D](Emitter &E, Value X) { return D.of(E, X); },
+      [D = *D](Emitter &E, Value Whole, Value Part) {
+        return D.into(E, Whole, Part);
+      });
+}
+
+static void diagonalScatter(NodeImport &N) {
+  Value X = N.tensor("self"), Part = N.tensor("src");
+  auto D = diagonalOf(N, X, 0, 1);
+  if (!D || !Part)
+    return N.give();
+  N.result(D->into(N, X, N.cast(Part, N.element(X))));
+}
+
+/// Elements at the sum of an offset and of places times strides in what the
+/// memory holds, which is known where a tensor lies densely.
+static void strided(NodeImport &N) {
+  Value X = N.tensor("self");
+  std::optional<Dims> Sizes = N.sizes("size"), Strides = N.sizes("stride");
+  Expr Offset = N.size("storage_offset", 0);
+  const Argument *Of = N.argument("self");
+  const TensorMeta *M =
+      Of && !Of->Values.empty() ? N.importer().meta(Of->Values[0]) : nullptr;
+  if (!X || !Sizes || !Strides || N.bad() || Sizes->size() != Strides->size())
+    return N.give();
+  bool Dense = M && M->Offset.Text.empty() && M->Offset.Number == 0 &&
+               M->Strides.size() == N.dims(X).size();
+  Expr Next(1);
+  for (size_t I = N.dims(X).size(); Dense && I-- > 0;) {
+    std::optional<Expr> Stride = N.importer().sizeOf(M->Strides[I]);
+    Dense = Stride && (*Stride == Next || N.dims(X)[I] == Expr(1));
+    Next = Next * N.dims(X)[I];
+  }
+  if (!Dense)
+    return (void)N.unsupported(
+        "as_strided of a tensor that is not known to lie densely in memory: "
+        "take .contiguous() of it in front, or unfold, slices and permute");
+  auto Read = [Sizes = *Sizes, Strides = *Strides,
+               Offset](Emitter &E, Value Whole) -> Value {
+    Expr Count(1);
+    for (const Expr &S : Emitter::dims(Whole))
+      Count = Count * S;
+    Value Place = E.sizeScalar(Offset, E.i64());
+    for (size_t I = 0; I < Sizes.size(); ++I)
+      Place =
+          E.add(Place, E.mul(E.iota(Sizes, static_cast<int64_t>(I), E.i64()),
+                             E.sizeScalar(Strides[I], E.i64())));
+    return E.gather(E.reshape(Whole, {Count}), Place, 0);
+  };
+  N.view(0, "self", Read, [](Emitter &E, Value, Value) {
+    return E.fail(
+        Code::ImportUnsupported,
+        "writes to what as_strided gives; write to the tensor itself");
+  });
 }
 
 ArrayRef<Rule> viewRules() {
@@ -313,8 +434,11 @@ ArrayRef<Rule> viewRules() {
       {"adjoint.default", transposeLast},
       {"broadcast_to.default", expand},
       {"chunk.default", split},
-      {"diagonal.default", diagonal, InPlace::No,
-       "sizes must be known when compiling, and nothing may write to it"},
+      {"as_strided.default", strided, InPlace::No,
+       "of a tensor that lies densely, of a .pt2; nothing may write to it"},
+      {"diagonal.default", diagonal},
+      {"diagonal_scatter.default", diagonalScatter},
+      {"linalg_diagonal.default", diagonal},
       {"dsplit.array", splitNamed<2>},
       {"dsplit.int", splitNamed<2>},
       {"expand.default", expand},
