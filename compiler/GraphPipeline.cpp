@@ -122,10 +122,10 @@ static bool hasWgmma(const target::TargetClass &For) {
   return For.first().Can.Wgmma;
 }
 
-/// Whether GEMM kernels take gates and rotary embeddings as their epilogues.
-/// Those of tcgen05 do not, and are faster than mma.sync's.
-static bool hasGemmEpilogues(const target::TargetClass &For) {
-  return hasTensorCores(For) && !For.first().Can.Tcgen05;
+/// Whether convolutions of 16 bits are copied by TMA, which wants pixels at
+/// multiples of 16 bytes.
+static bool hasIm2col(const target::TargetClass &For) {
+  return hasWgmma(For) || For.first().Can.Tcgen05;
 }
 
 /// Whether Tensor Cores may round f32 operands to tf32: on GPUs, unless another
@@ -388,7 +388,7 @@ static void addLegalisation(OpPassManager &Passes,
     Passes.addNestedPass<func::FuncOp>(graph::createIm2colPatchEmbed(Patches));
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
-  if (Options.Fuse && isNarrow(Options) && hasGemmEpilogues(For))
+  if (Options.Fuse && isNarrow(Options) && hasTensorCores(For))
     Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   addSwitches(Passes, Options, For, Tools);
@@ -418,11 +418,12 @@ static void addLegalisation(OpPassManager &Passes,
     Scales.Panels = For.first().Can.Tcgen05;
     Passes.addNestedPass<func::FuncOp>(graph::createPackBlockScales(Scales));
   }
-  if (hasWgmma(For) || Codes.Int8) {
+  if (hasIm2col(For) || Codes.Int8) {
     graph::PadChannelsOptions Channels;
-    Channels.Floats = hasWgmma(For);
+    Channels.Floats = hasIm2col(For);
     Channels.Narrow = isNarrow(Options);
-    Channels.Tf32 = roundsToTf32(Options, For);
+    // tcgen05 has no tf32 here, and mma.sync copies channels of any number.
+    Channels.Tf32 = hasWgmma(For) && roundsToTf32(Options, For);
     Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
@@ -464,7 +465,7 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
-  if (Options.Fuse && hasGemmEpilogues(For)) {
+  if (Options.Fuse && hasTensorCores(For)) {
     graph::FuseGatedMlpOptions Gates;
     graph::FuseRopeIntoGemmOptions Rope;
     // By wgmma, one kernel was as fast or faster wherever it was measured.

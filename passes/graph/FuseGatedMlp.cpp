@@ -18,9 +18,10 @@
 ///
 /// The gate is neither written nor read, and both products read the left side
 /// once. Behind set-precision, so that types are what the builder will see:
-/// those for wgmma, mma.sync and few rows keep two sums, and to all others such
-/// a region would be a loop for each element. So it is for such targets alone.
-/// By mma.sync it is done where costs say that it gains.
+/// those for wgmma, tcgen05, mma.sync and few rows keep two sums, and to all
+/// others such a region would be a loop for each element. So it is for such
+/// targets alone. By mma.sync and tcgen05 it is done where costs say that it
+/// gains.
 ///
 //===----------------------------------------------------------------------===//
 

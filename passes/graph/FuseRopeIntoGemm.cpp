@@ -25,7 +25,7 @@
 /// dimension, so that operands lie as they did; angles that are given by
 /// position are picked by a row's remainder.
 ///
-/// Behind set-precision, for targets with wgmma or mma.sync, as fuse-gated-mlp
+/// Behind set-precision, for targets with Tensor Cores, as fuse-gated-mlp
 /// is.
 ///
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
-//===- FusionCosts.cpp - Gates and RoPE on mma.sync, by cost --------------===//
+//===- FusionCosts.cpp - Gates and RoPE in GEMMs, by their cost
+//--------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,6 +9,7 @@
 
 #include "passes/graph/FusionCosts.h"
 
+#include "passes/schedule/BlackwellSchedule.h"
 #include "passes/schedule/GemvSchedule.h"
 #include "passes/schedule/MemoryRate.h"
 
@@ -26,6 +28,25 @@ constexpr int64_t UnknownExtent = 512;
 constexpr int64_t TypicalFewRows = 16;
 /// A launch of the embedding's own kernel.
 constexpr double LaunchTime = 2;
+
+/// Microseconds of the best kernel by mma.sync or tcgen05; infinite where
+/// neither has a schedule.
+double bestOfGemms(const schedule::MmaSyncShape &Shape,
+                   const target::Target &T) {
+  double Best = INFINITY;
+  if (auto Sync = schedule::rankMmaSyncSchedules(Shape, T); !Sync.empty())
+    Best = Sync.front().Total;
+  schedule::GemmShape Gemm;
+  Gemm.M = Shape.M;
+  Gemm.N = Shape.N;
+  Gemm.K = Gemm.MinK = Shape.K;
+  Gemm.Products = Shape.Products;
+  Gemm.RotateHalf = Shape.RotateHalf;
+  Gemm.EpilogueBytes = Shape.HasResidual ? Shape.ResultBytes : 0;
+  if (auto Memory = schedule::rankBlackwellSchedules(Gemm, T); !Memory.empty())
+    Best = std::min(Best, Memory.front().Total);
+  return Best;
+}
 
 } // namespace
 
@@ -76,12 +97,9 @@ double FusionCosts::costOf(const FusedGemmSize &Size, const Kernel &Of,
   if (schedule::isForFewRows(Rows, Facts.range(Size.Rows).Max, IsPlain))
     if (auto Ranked = schedule::rankGemvSchedules(Few, T); !Ranked.empty())
       return Ranked.front().Total;
-  auto Ranked = schedule::rankMmaSyncSchedules(shapeOf(Size, Of), T);
-  if (Ranked.empty())
-    return INFINITY;
   int64_t Moved = Rows * Size.K + Columns * Size.K +
                   Rows * Size.Columns * (Of.HasResidual ? 2 : 1);
-  return std::max(double(Ranked.front().Total),
+  return std::max(bestOfGemms(shapeOf(Size, Of), T),
                   double(Moved * ElementBytes) /
                       schedule::bytesOfMicrosecond(T));
 }
@@ -114,6 +132,6 @@ bool FusionCosts::holdHeads(const FusedGemmSize &Size, int64_t Half) const {
   // Also where few rows are typical: more may come.
   schedule::MmaSyncShape Shape = shapeOf(Size, {.RotateHalf = Half});
   return llvm::all_of(Targets, [&](const target::Target *T) {
-    return !schedule::rankMmaSyncSchedules(Shape, *T).empty();
+    return !std::isinf(bestOfGemms(Shape, *T));
   });
 }

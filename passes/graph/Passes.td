@@ -402,9 +402,8 @@ def FuseGatedMlp : Pass<"fuse-gated-mlp", "::mlir::func::FuncOp"> {
   let description = [{
     Two regions of one GEMM each, with the same A, of which the second takes the
     first's result element by element: `silu(x*w) * (x*v)`. One region with both
-    writes the result alone. For targets with wgmma, or with mma.sync and without
-    tcgen05, whose builders keep both accumulators, the GEMV's too; operands of
-    16 bits. Where `targets` names some, all without wgmma, it is done where the
+    writes the result alone. For targets with wgmma, tcgen05 or mma.sync,
+    whose builders keep both accumulators, the GEMV's too; operands of 16 bits. Where `targets` names some, all without wgmma, it is done where the
     cost models of all of them say that it gains. What is refused is a remark of
     category `recognition`.
   }];
@@ -420,9 +419,9 @@ def FuseRopeIntoGemm : Pass<"fuse-rope-into-gemm", "::mlir::func::FuncOp"> {
     A region of a GEMM whose columns are heads, and one that applies RoPE to all
     or some of these heads and is elementwise otherwise (`recognise-rope`), become
     one. Heads without RoPE are kept by a select. Kernels that read heads before
-    or after RoPE read them in the one result. For targets with wgmma, or with
-    mma.sync and without tcgen05, where both halves of a head are in one thread's
-    registers (in shared memory for a GEMV). Operands have 16 bits, heads up to
+    or after RoPE read them in the one result. For targets with wgmma, tcgen05 or
+    mma.sync, where one thread reads both halves of a head (in shared memory for
+    a GEMV). Operands have 16 bits, heads up to
     128 elements, and whole heads fit a tile. Where `targets` names some, all
     without wgmma, it is done where the cost models of all of them say that it
     gains. Each fusion, and each refusal with its reason, is a remark of category

@@ -66,8 +66,21 @@ double operationsPerCycle(const GemmShape &Shape, const target::Target &T) {
 // Nothing here was measured on a chip with tcgen05: the rest is what an H200
 // showed, until somebody does.
 using hopper::BarrierRoom, hopper::CacheBytesPerCycle, hopper::MinStages,
-    hopper::EpilogueCycles, hopper::LineBytes, hopper::LinesPerCycle,
+    hopper::EpilogueCycles, hopper::LanesPerCycle, hopper::LinesPerCycle,
     hopper::MeetCycles, hopper::MaxStages, hopper::LaunchCycles;
+/// Instructions of an epilogue that `EpilogueCycles` has room for: a bias and
+/// an activation.
+constexpr double UsualOperations = 2;
+/// Bytes of a residual, or of RoPE's angles, that a cycle brings beside all
+/// else: each thread reads its own row, so that a piece of 16 bytes is a line
+/// of the first cache (an estimate: two of them in a cycle).
+constexpr double RowBytesPerCycle = 32;
+/// Columns of one store where a thread has each element's counterpart as well,
+/// of a gate or of RoPE: with 64 of both, biases or angles beside them spill 24
+/// to 508 bytes (ptxas 13.0).
+constexpr int64_t PairedColumns = 32;
+/// Tables of RoPE: cosines and sines.
+constexpr double AngleTables = 2;
 
 /// Rows of a block's tensor memory.
 constexpr int64_t BlockRows = 128;
@@ -77,7 +90,7 @@ constexpr int64_t MaxN = 256, ColumnStep = 64, PairColumnStep = 128;
 /// Rows whose block scales are copied together: a tile's columns begin at them.
 constexpr int64_t PanelRows = 128, WordBytes = 4;
 
-int64_t columnStep(const BlackwellSchedule &S, const GemmShape &Shape) {
+int64_t columnStep(const BlackwellSchedule &S, const BlackwellShape &Shape) {
   return Shape.BytesOfScale ? PanelRows
          : S.isPair()       ? PairColumnStep
                             : ColumnStep;
@@ -85,14 +98,14 @@ int64_t columnStep(const BlackwellSchedule &S, const GemmShape &Shape) {
 
 /// Columns of tensor memory for the scales of a stage: a word of 128 rows
 /// has 4.
-int64_t scaleColumns(const BlackwellSchedule &S, const GemmShape &Shape) {
+int64_t scaleColumns(const BlackwellSchedule &S, const BlackwellShape &Shape) {
   if (!Shape.BytesOfScale)
     return 0;
   int64_t Words = S.TileK / (Shape.BytesOfScale * WordBytes);
   return Words * 4 * (1 + S.TileN / PanelRows);
 }
 
-int64_t roomForStages(const BlackwellSchedule &S, const GemmShape &Shape,
+int64_t roomForStages(const BlackwellSchedule &S, const BlackwellShape &Shape,
                       const target::Target &T) {
   int64_t Staging =
       S.TileM * S.partColumns() * StagingBuffers * Shape.ResultBytes;
@@ -105,23 +118,62 @@ int64_t roomForStages(const BlackwellSchedule &S, const GemmShape &Shape,
   return (T.Limit.SharedPerBlock - BarrierRoom - Staging - Lost) / Stage;
 }
 
-bool isLegal(const BlackwellSchedule &S, const GemmShape &Shape,
+int64_t mostPartColumns(const BlackwellShape &Shape) {
+  return Shape.Products > 1 || Shape.RotateHalf ? PairedColumns
+                                                : StagingColumns;
+}
+
+/// Of several GEMMs each has whole lines of a block's columns of B, which are
+/// whole parts of the epilogue.
+bool isLegalShare(const BlackwellSchedule &S, const BlackwellShape &Shape) {
+  return Shape.Products == 1 ||
+         S.ownColumns() % (Shape.Products * ColumnStep) == 0;
+}
+
+/// Columns that change places are in one tile, and in one part of the epilogue
+/// or in two.
+bool keepsPairs(const BlackwellSchedule &S, const BlackwellShape &Shape) {
+  int64_t Head = 2 * Shape.RotateHalf;
+  return !Head || (Shape.RotateHalf <= MaxRotateHalf && S.TileN % Head == 0 &&
+                   (S.partColumns() % Head == 0 ||
+                    Shape.RotateHalf % S.partColumns() == 0));
+}
+
+bool isLegal(const BlackwellSchedule &S, const BlackwellShape &Shape,
              const target::Target &T) {
   bool Blocks =
       S.ClusterM == 1 || (S.ClusterM == 2 && T.Can.ClusterBlocks >= 2);
   // Whose shared memory tcgen05.cp of a pair reads is not confirmed.
   if (Shape.BytesOfScale && S.isPair())
     return false;
+  if (!isLegalShare(S, Shape) || !keepsPairs(S, Shape))
+    return false;
   int64_t Step = columnStep(S, Shape);
   return T.Can.Tcgen05 && Blocks && S.TileM == BlockRows && S.TileN >= Step &&
          S.TileN <= MaxN && S.TileN % Step == 0 &&
          S.tensorMemoryColumns() <= T.Limit.TensorMemoryColumns &&
-         S.TileK == LineBytes / Shape.ElementBytes && S.Stages >= MinStages &&
-         S.Stages <= MaxStages && S.Stages <= roomForStages(S, Shape, T) &&
-         S.GroupM >= 1 && S.GroupM <= INT32_MAX;
+         S.TileK == Shape.StageLine / Shape.ElementBytes &&
+         S.Stages >= MinStages && S.Stages <= MaxStages &&
+         S.Stages <= roomForStages(S, Shape, T) && S.GroupM >= 1 &&
+         S.GroupM <= INT32_MAX;
 }
 
-BlackwellCost costOf(const BlackwellSchedule &S, const GemmShape &Shape,
+/// Cycles of a tile's way out of tensor memory.
+double epilogueCycles(const BlackwellSchedule &S, const BlackwellShape &Shape) {
+  double Columns = double(S.TileN) / double(Shape.Products),
+         Results = double(S.TileM) * Columns,
+         Read = double(Shape.EpilogueBytes);
+  if (Shape.RotateHalf)
+    Read += AngleTables * double(Shape.ResultBytes);
+  // Of bytes there are fewer stores, but as many sums to read.
+  double Stores = double(std::max<int64_t>(Shape.ResultBytes, 2)) / 2;
+  return EpilogueCycles * Columns / StagingColumns * Stores +
+         Results * std::max(Shape.EpilogueOperations - UsualOperations, 0.0) /
+             LanesPerCycle +
+         Results * Read / RowBytesPerCycle;
+}
+
+BlackwellCost costOf(const BlackwellSchedule &S, const BlackwellShape &Shape,
                      const target::Target &T) {
   // In floating point: sizes of which nothing is known may be huge.
   auto Ceil = [](double A, double B) { return std::ceil(A / B); };
@@ -143,8 +195,7 @@ BlackwellCost costOf(const BlackwellSchedule &S, const GemmShape &Shape,
       std::max(double(S.stageBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
                Lines / LinesPerCycle) /
       PerMicrosecond;
-  Cost.Epilogue =
-      EpilogueCycles * double(S.TileN) / StagingColumns / PerMicrosecond;
+  Cost.Epilogue = epilogueCycles(S, Shape) / PerMicrosecond;
   Cost.Launch = (LaunchCycles + (S.isPair() ? MeetCycles : 0)) / PerMicrosecond;
   // One accumulator is stored before the next tile's is begun.
   double Tile = S.accumulators() == 1
@@ -157,7 +208,8 @@ BlackwellCost costOf(const BlackwellSchedule &S, const GemmShape &Shape,
 } // namespace
 
 std::optional<BlackwellCost>
-schedule::readBlackwellSchedule(const std::string &Text, const GemmShape &Shape,
+schedule::readBlackwellSchedule(const std::string &Text,
+                                const BlackwellShape &Shape,
                                 const target::Target &T) {
   BlackwellSchedule S;
   std::string_view Rest = Text;
@@ -170,6 +222,7 @@ schedule::readBlackwellSchedule(const std::string &Text, const GemmShape &Shape,
   S.ClusterM = Rest == " pair" ? 2 : 1;
   S.TileM = M / S.ClusterM;
   S.ScaleColumns = scaleColumns(S, Shape);
+  S.MostPartColumns = mostPartColumns(Shape);
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
@@ -177,7 +230,7 @@ schedule::readBlackwellSchedule(const std::string &Text, const GemmShape &Shape,
 }
 
 std::vector<BlackwellCost>
-schedule::rankBlackwellSchedules(const GemmShape &Shape,
+schedule::rankBlackwellSchedules(const BlackwellShape &Shape,
                                  const target::Target &T) {
   std::vector<BlackwellCost> Ranked;
   // Of equals the first is taken: one block before two.
@@ -186,9 +239,10 @@ schedule::rankBlackwellSchedules(const GemmShape &Shape,
       BlackwellSchedule S;
       S.TileM = BlockRows;
       S.TileN = N;
-      S.TileK = LineBytes / Shape.ElementBytes;
+      S.TileK = Shape.StageLine / Shape.ElementBytes;
       S.ClusterM = Blocks;
       S.ScaleColumns = scaleColumns(S, Shape);
+      S.MostPartColumns = mostPartColumns(Shape);
       // Blocks that run together cover about a square.
       double Square = std::sqrt(double(T.Cost.SmCount) / double(Blocks) *
                                 double(N) / double(BlockRows * Blocks));

@@ -18,6 +18,14 @@
 
 namespace kpc::schedule {
 
+/// A GEMM, or what is multiplied as one.
+struct BlackwellShape : GemmShape {
+  // NOLINTNEXTLINE(google-explicit-constructor): a GEMM is one
+  BlackwellShape(const GemmShape &Gemm) : GemmShape(Gemm) {}
+  /// Bytes of K in a stage: a line of shared memory, 128, 64 or 32.
+  int64_t StageLine = 128;
+};
+
 /// `TileM` is 128, a block's own. A pair is a cluster of two with tiles
 /// below each other (`ClusterM`): each copies its own rows of A, and half of
 /// the columns of B. Printed are the rows of the pair: `gemm 256x256x64 stages
@@ -56,12 +64,12 @@ struct BlackwellCost {
 };
 
 /// Legal schedules, the best first; none where the target has no tensor memory.
-std::vector<BlackwellCost> rankBlackwellSchedules(const GemmShape &Shape,
+std::vector<BlackwellCost> rankBlackwellSchedules(const BlackwellShape &Shape,
                                                   const target::Target &T);
 
 /// The cost of the schedule that `str()` prints so; none where it is not legal.
 std::optional<BlackwellCost> readBlackwellSchedule(const std::string &Text,
-                                                   const GemmShape &Shape,
+                                                   const BlackwellShape &Shape,
                                                    const target::Target &T);
 
 } // namespace kpc::schedule

@@ -31,7 +31,7 @@ int64_t GemmSchedule::sharedBytes(int64_t ElementBytes,
 }
 
 int64_t GemmSchedule::partColumns() const {
-  return std::gcd(storedColumns(), StagingColumns);
+  return std::gcd(storedColumns(), MostPartColumns);
 }
 
 bool GemmSchedule::storesWholeLines(int64_t ResultBytes) const {

@@ -52,6 +52,9 @@ struct GemmShape {
   bool IsFp4 = false;
 };
 
+/// Most columns of the output that one store moves; buffers of each warpgroup.
+inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
+
 struct GemmSchedule {
   int64_t TileM = 128, TileN = 256;
   int64_t TileK = 64; ///< elements of K in one stage
@@ -73,6 +76,8 @@ struct GemmSchedule {
   /// Blocks that a copy is multicast to; all blocks of a cluster.
   int64_t multicast() const { return ClusterM * ClusterN; }
   int64_t blocks() const { return SplitK * multicast(); }
+  /// The most columns of one store.
+  int64_t MostPartColumns = StagingColumns;
   /// Columns of the tile that one block stores, and of one store.
   int64_t storedColumns() const { return TileN / SplitK; }
   int64_t partColumns() const;
@@ -127,8 +132,6 @@ template <typename ScheduleT> struct TensorCoreCost : TensorCoreCostParts {
 
 using GemmCost = TensorCoreCost<GemmSchedule>;
 
-/// Most columns of the output that one store moves; buffers of each warpgroup.
-inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
 /// The largest TileN that leaves registers for what an epilogue reads: a
 /// residual, the angles of RoPE.
 inline constexpr int64_t MaxNWithEpilogueReads = 128;

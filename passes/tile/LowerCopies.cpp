@@ -47,53 +47,61 @@ SmallVector<Box> boxesOf(NvvmWriter &W, ViewType View, SharedType Tile,
   return Boxes;
 }
 
+/// Copies that bring boxes into this block's tile. In a pair the even block's
+/// barrier counts the bytes. The operation wants its address as one of this
+/// block's window, which is part of the cluster's: as PTX it is the same
+/// register.
+class Loads {
+public:
+  Loads(OpBuilder &B, Location Loc, PipeOp Of, Value Full)
+      : B(B), Loc(Loc), Pair(Of && Of.getPair()), Barrier(Full) {
+    if (!Pair)
+      return;
+    NvvmWriter W(B, Loc);
+    Value Leader =
+        LLVM::PtrToIntOp::create(B, Loc, B.getI64Type(), W.leaderBarrier(Full));
+    Barrier = LLVM::IntToPtrOp::create(B, Loc, Full.getType(), Leader);
+  }
+
+  /// With `Offsets` in im2col mode.
+  void begin(Value View, const Box &One, Value Tile, ValueRange Offsets = {}) {
+    NvvmWriter W(B, Loc);
+    Value To = W.pointer(Tile, One.Offset);
+    NVVM::CTAGroupKindAttr Group;
+    if (Pair) {
+      To = LLVM::AddrSpaceCastOp::create(
+          B, Loc, NvvmWriter::clusterPointer(B.getContext()), To);
+      Group = NVVM::CTAGroupKindAttr::get(B.getContext(),
+                                          NVVM::CTAGroupKind::CTA_2);
+    }
+    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+        B, Loc, To, View, One.At, Barrier, Offsets, /*multicastMask=*/Value(),
+        /*l2CacheHint=*/Value(),
+        Offsets.empty() ? NVVM::TMALoadMode::TILE : NVVM::TMALoadMode::IM2COL,
+        /*isCTAOnly=*/!Pair, Group, /*predicate=*/Value());
+  }
+
+private:
+  OpBuilder &B;
+  Location Loc;
+  bool Pair;
+  Value Barrier;
+};
+
 struct LowerTmaLoad : TilePattern<TmaLoadOp> {
   using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(TmaLoadOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
-    Value Barrier = fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
-                                Adaptor.getStage());
-    auto Declared = Op.getPipe().getDefiningOp<PipeOp>();
-    if (Declared && Declared.getPair()) {
-      loadForPair(Rewriter, Op, Adaptor, Barrier);
-      Rewriter.eraseOp(Op);
-      return success();
-    }
+    Loads All(Rewriter, Op.getLoc(), Op.getPipe().getDefiningOp<PipeOp>(),
+              fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
+                          Adaptor.getStage()));
     for (const Box &One : boxesOf(W, Op.getView().getType(),
                                   Op.getTile().getType(), Adaptor.getAt()))
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          Rewriter, Op.getLoc(), W.pointer(Adaptor.getTile(), One.Offset),
-          Adaptor.getView(), One.At, Barrier, ValueRange(), Value(), Value(),
-          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(),
-          Value());
+      All.begin(Adaptor.getView(), One, Adaptor.getTile());
     Rewriter.eraseOp(Op);
     return success();
-  }
-
-  /// Into this block's tile; the even block's barrier counts the bytes. The
-  /// operation wants its address as one of this block's window, which is part
-  /// of the cluster's: as PTX it is the same register.
-  static void loadForPair(OpBuilder &B, TmaLoadOp Op, OpAdaptor Adaptor,
-                          Value Barrier) {
-    Location Loc = Op.getLoc();
-    NvvmWriter W(B, Loc);
-    Value Leader = LLVM::PtrToIntOp::create(B, Loc, B.getI64Type(),
-                                            W.leaderBarrier(Barrier));
-    Leader = LLVM::IntToPtrOp::create(B, Loc, Barrier.getType(), Leader);
-    auto Space = NvvmWriter::clusterPointer(Op.getContext());
-    for (const Box &One : boxesOf(W, Op.getView().getType(),
-                                  Op.getTile().getType(), Adaptor.getAt())) {
-      Value To = LLVM::AddrSpaceCastOp::create(
-          B, Loc, Space, W.pointer(Adaptor.getTile(), One.Offset));
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          B, Loc, To, Adaptor.getView(), One.At, Leader, ValueRange(), Value(),
-          Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-          NVVM::CTAGroupKindAttr::get(Op.getContext(),
-                                      NVVM::CTAGroupKind::CTA_2),
-          Value());
-    }
   }
 };
 
@@ -104,8 +112,9 @@ struct LowerTmaLoadIm2col : TilePattern<TmaLoadIm2colOp> {
   matchAndRewrite(TmaLoadIm2colOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
-    Value Barrier = fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
-                                Adaptor.getStage());
+    Loads All(Rewriter, Op.getLoc(), Op.getPipe().getDefiningOp<PipeOp>(),
+              fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
+                          Adaptor.getStage()));
     // PTX wants both innermost first, and offsets as halfwords.
     SmallVector<Value> Offsets;
     for (Value V : llvm::reverse(Adaptor.getOffsets()))
@@ -113,11 +122,7 @@ struct LowerTmaLoadIm2col : TilePattern<TmaLoadIm2colOp> {
                                                    Rewriter.getI16Type(), V));
     for (const Box &One : boxesOf(W, Op.getView().getType(),
                                   Op.getTile().getType(), Adaptor.getAt()))
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          Rewriter, Op.getLoc(), W.pointer(Adaptor.getTile(), One.Offset),
-          Adaptor.getView(), One.At, Barrier, Offsets, Value(), Value(),
-          NVVM::TMALoadMode::IM2COL, /*isCTAOnly=*/true,
-          NVVM::CTAGroupKindAttr(), Value());
+      All.begin(Adaptor.getView(), One, Adaptor.getTile(), Offsets);
     Rewriter.eraseOp(Op);
     return success();
   }

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions on tensor cores, on the emulator.   convolutions.py KPC DRIVER FOLDER
+"""Convolutions on tensor cores, on the emulator.   convolutions.py KPC DRIVER FOLDER [TARGET]
 
 The small ones of test/device/convolutions.py (emulated.py).
 """
@@ -16,11 +16,18 @@ models = emulated.device_models("convolutions")
 
 MOST_PLACES = 20_000  # of all images: more take long here
 NARROW = 32  # fewer outputs are for tiles of mma.sync
+# By tcgen05, alone and as pairs: slices of each width, whole and ragged tiles, one to three spatial dimensions; by their places in SMALL.
+BLACKWELL = [(0, "conv 128x64x64 stages 2 group_m 1"), (0, "conv 256x128x64 stages 2 group_m 1 pair"), (1, "conv 128x128x64 stages 3 group_m 2"),
+             (2, "conv 128x64x32 stages 4 group_m 1"), (2, "conv 256x256x16 stages 3 group_m 1 pair"), (3, "conv 128x64x16 stages 5 group_m 1"),
+             (5, "conv 256x128x64 stages 3 group_m 2 pair"), (6, "conv 256x128x32 stages 2 group_m 1 pair"), (7, "conv 128x192x32 stages 3 group_m 1"),
+             (7, "conv 256x256x32 stages 2 group_m 1 pair"), (10, "conv 128x256x64 stages 3 group_m 2"), (10, "conv 256x256x64 stages 2 group_m 4 pair"),
+             (12, "conv 128x128x32 stages 3 group_m 2"), (12, "conv 256x128x16 stages 4 group_m 1 pair"), (13, "conv 256x128x16 stages 2 group_m 2 pair")]
 
 
 def case(shape, schedule=""):
-    return emulated.Case(shape.name, models.model(shape), {"batch": f"1..256:opt={shape.batch}"}, {"batch": shape.batch},
-                         f".* = {schedule}" if schedule else "")
+    name = f"{shape.name}.{schedule.replace(' ', '_')}" if schedule else shape.name
+    return emulated.Case(name, models.model(shape), {"batch": f"1..256:opt={shape.batch}"}, {"batch": shape.batch},
+                         f"sum_.* = {schedule}" if schedule else "", shows=schedule)
 
 
 def dynamic(shape):
@@ -34,12 +41,17 @@ def dynamic(shape):
     return emulated.Case(shape.name + ".dynamic", model, ranges, sizes, shows="conv ")
 
 
-def cases():
+def cases(target):
     small = [shape for shape in models.SMALL if shape.batch * math.prod(shape.out_size) <= MOST_PLACES]
-    return [*map(case, small),
+    forced = [case(models.SMALL[number], schedule) for number, schedule in BLACKWELL if target == "sm_100a"]
+    return [*map(case, small), *forced,
             *(dynamic(shape) for shape in small if shape.groups == 1 and shape.outputs >= NARROW and not shape.residual)]
 
 
+def main():
+    kpc, driver, folder, target = sys.argv[1:4] + (sys.argv[4:] or ["sm_90a"])
+    return emulated.main(kpc, driver, target, folder, cases(target), "convolutions")
+
+
 if __name__ == "__main__":
-    kpc, driver, folder = sys.argv[1:]
-    sys.exit(emulated.main(kpc, driver, "sm_90a", folder, cases(), "convolutions"))
+    sys.exit(main())

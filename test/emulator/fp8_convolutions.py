@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Convolutions of FP8 on the emulator.   fp8_convolutions.py KPC DRIVER TARGET FOLDER
 
-The small ones of test/device/fp8.py, and others of ragged sizes (emulated.py): by wgmma on sm_90a what im2col copies fit, by mma.sync
-groups, what does not fit and other chips. On targets that do not multiply FP8 codes are dequantised.
+The small ones of test/device/fp8.py, and others of ragged sizes (emulated.py): by wgmma on sm_90a and by tcgen05 on sm_100a what im2col copies fit,
+by mma.sync groups, what does not fit and other chips. On targets that do not multiply FP8 codes are dequantised.
 """
 
 import sys
@@ -20,6 +20,10 @@ FIRST, ODD_OUTPUTS, GROUPS, PIXELS = 6, 10, 11, 12  # of SMALL_CONVOLUTIONS: few
 # More steps than stages, tiles at the end of an image, parts of the sum and shared filters.
 FORCED = [(8, "conv 64x64x128 stages 2 group_m 1 split_k 2"), (8, "conv 64x128x64 stages 3 group_m 2 cluster 2"),
           (8, "conv 128x192x64 stages 3 group_m 1"), (0, "conv 192x64x32 stages 4 group_m 1"), (9, "conv 128x64x32 stages 2 group_m 1")]
+
+BLACKWELL = [(8, "conv 128x64x128 stages 2 group_m 1"), (8, "conv 256x256x64 stages 3 group_m 1 pair"), (2, "conv 256x128x128 stages 2 group_m 2 pair"),
+             (0, "conv 128x64x32 stages 4 group_m 1"), (9, "conv 128x128x64 stages 2 group_m 1"), (5, "conv 256x128x32 stages 3 group_m 1 pair"),
+             (3, "conv 128x64x32 stages 2 group_m 1")]
 
 
 def case(number, shows, schedule="", sizes=None):
@@ -62,15 +66,15 @@ def tensorrt(shows, quantised_weight):
 
 
 def cases(target):
-    hopper, multiplies = target == "sm_90a", target not in ("sm_80", "portable")
-    kernel = "conv " if hopper else "conv_mmasync "
+    copied, multiplies = target in ("sm_90a", "sm_100a"), target not in ("sm_80", "portable")
+    kernel = "conv " if copied else "conv_mmasync "
     for number in range(len(models.SMALL_CONVOLUTIONS)):
         if number == PIXELS:
-            yield case(number, "gemm " if hopper else "mmasync ")
+            yield case(number, "gemm " if copied else "mmasync ")
         else:
             yield case(number, "conv_mmasync " if number in (FIRST, ODD_OUTPUTS, GROUPS) else kernel)
-    if hopper:
-        yield from (case(number, kernel, schedule) for number, schedule in FORCED)
+    forced = {"sm_90a": FORCED, "sm_100a": BLACKWELL}
+    yield from (case(number, kernel, schedule) for number, schedule in forced.get(target, ()))
     yield from (case(number, kernel, sizes=sizes) for number, sizes in ((0, (8, 11)), (1, (12, 7)), (8, (9, 10))))
     # Codes are one type in, whatever chip multiplies them.
     yield tensorrt("fp8" if multiplies else kernel, False)

@@ -79,9 +79,21 @@ SYNC += [sync(f"forced_{number}", "bf16" if number % 2 else "fp16", "Gelu" if nu
          for number, cut in enumerate(CUTS)]
 
 
+# By tcgen05: in a pair each block has columns of both products.
+BLACKWELL = [Gate("swiglu", "fp16", "Sigmoid", 129, 200, 136, schedule="gemm 128x128x64 stages 4 group_m 1"),
+             Gate("geglu", "bf16", "Gelu", 70, 72, 64, bias=True, schedule="gemm 128x128x64 stages 3 group_m 2"),
+             Gate("transposed", "fp16", "Sigmoid", 130, 96, 200, bias=True, transposed=True, schedule="gemm 128x256x64 stages 2 group_m 1"),
+             Gate("wide", "bf16", "Sigmoid", 270, 136, 200, transposed=True, schedule="gemm 128x256x64 stages 3 group_m 1"),
+             Gate("pair", "fp16", "Sigmoid", 600, 200, 264, bias=True, schedule="gemm 256x256x64 stages 2 group_m 2 pair"),
+             Gate("turned_pair", "bf16", "Gelu", 300, 72, 136, transposed=True, schedule="gemm 256x256x64 stages 3 group_m 1 pair"),
+             Gate("many_rows", "fp16", "Sigmoid", 300, 520, 264, sizes="1..4096:opt=2048")]
+
+
 def cases(target):
     if target == "sm_90a":
         return CASES
+    if target == "sm_100a":
+        return BLACKWELL + [case for case in CASES if case.builder == "gemv" and not case.schedule]
     # Other chips have other schedules of few rows; for every chip nothing is forced.
     return [case for case in SYNC if not case.schedule or target != "portable"] + [case for case in CASES if case.builder == "gemv" and not case.schedule]
 
@@ -112,6 +124,12 @@ def model(gate):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
+def case(name, gate):
+    options = ("--precision", gate.precision, "--io-precision", gate.precision)
+    return emulated.Case(name, model(gate), {"rows": gate.sizes}, {"rows": gate.rows},
+                         f"gate.* = {gate.schedule}" if gate.schedule else "", options, gate.schedule)
+
+
 def main():
     kpc, driver, folder, *rest = sys.argv[1:]
     target = rest[0] if rest else "sm_90a"
@@ -119,10 +137,7 @@ def main():
     failed = 0
     chosen = emulated.sampled(cases(target), lambda gate: (gate.builder, bool(gate.schedule)))
     for gate in chosen:
-        options = ("--precision", gate.precision, "--io-precision", gate.precision)
-        case = emulated.Case(gate.name, model(gate), {"rows": gate.sizes}, {"rows": gate.rows},
-                             f"gate.* = {gate.schedule}" if gate.schedule else "", options, gate.schedule)
-        failed += not run.is_right(case)
+        failed += not run.is_right(case(gate.name, gate))
         shown = subprocess.run([kpc, "inspect", run.folder / f"{gate.name}.kpc"], check=True, capture_output=True, text=True).stdout
         kernels = emulated.kernels(shown)
         # The gate, and the product behind it; the caller's x is copied in front.

@@ -26,6 +26,7 @@ import decode
 import emulated
 import fp8
 import fp8_convolutions
+import gates
 import gemv
 import mma_sync
 import mutations
@@ -52,6 +53,10 @@ KERNELS = {
     "block_scales_fp4": ("sm_100a", lambda: block_scales.case("nvfp4", 600, 264, 576, "gemm 128x128x128 stages 2 group_m 2")),
     "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 stages 2 group_m 8")),
     "fp8_convolution": ("sm_90a", lambda: fp8_convolutions.case(2, "conv ", "conv 64x64x128 stages 2 group_m 1")),
+    "conv_tensor_memory": ("sm_100a", lambda: convolutions.case(convolutions.models.SMALL[10], "conv 128x64x64 stages 2 group_m 2")),
+    "conv_pair": ("sm_100a", lambda: convolutions.case(convolutions.models.SMALL[10], "conv 256x128x64 stages 2 group_m 2 pair")),
+    "gate_pair": ("sm_100a", lambda: gates.case("gate_pair", gates.Gate("gate_pair", "fp16", "Sigmoid", 600, 320, 264, bias=True,
+                                                                       schedule="gemm 256x256x64 stages 2 group_m 2 pair"))),
     "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
     "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
     "attention_mmasync": ("sm_80", lambda: attention.case("attention_mmasync", "attention_mmasync", "fp16", 1, 2, 1, 70, 200, 32, True, "", False, 0, 64,
@@ -65,7 +70,7 @@ KERNELS = {
     "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False))}
 
 # Those whose sums are in tensor memory.
-TENSOR_MEMORY = ("tensor_memory", "pair", "fp8", "fp8_pair", "block_scales", "block_scales_fp4")
+TENSOR_MEMORY = ("tensor_memory", "pair", "fp8", "fp8_pair", "block_scales", "block_scales_fp4", "conv_tensor_memory", "conv_pair", "gate_pair")
 
 # What changes nothing that can be seen: kernel ("": any), the mutant's description, how many there may be (0: any number), why.
 EQUIVALENT = [
@@ -83,6 +88,10 @@ EQUIVALENT = [
     *[(kernel, r"^xor left out", 2, "the phase of such a wait") for kernel in TENSOR_MEMORY],
     *[(kernel, r"tcgen05\.wait::ld.* removed", 1, "registers are waited for by their use, and the last part's wait is in front of the release")
       for kernel in ("pair", "fp8_pair", "block_scales", "block_scales_fp4")],
+    *[(kernel, r"tcgen05\.wait::ld.* removed", most, "the same, of each part but the last, whose sums are read by one load or by two")
+      for kernel, most in (("conv_pair", 1), ("gate_pair", 7))],
+    *[(kernel, r"^try_wait at the next stage", 1, "who copies stays until all is read, as who finishes does")
+      for kernel in ("conv_tensor_memory", "conv_pair")],
     ("turns", r"^bar\.sync removed", 1, "the turn behind the last tile is waited for by who does nothing in it"),
     ("cluster", r"^try_wait (passed over|at the next stage)", 3, "the first fill of a stage waits for nobody"),
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a stage after its last step"),

@@ -83,9 +83,26 @@ SYNC = [Layer("together", 64, 4, 2),
         Layer("narrow", 16, 9, precision="bf16", bias=True, schedule="mmasync 64x64x32 warpgroup 64x32 stages 2 group_m 1")]
 
 
+# By tcgen05: parts of 32 columns; the other half of a longer head is another part.
+BLACKWELL = [Layer("together", 64, 4, 2, schedule="gemm 128x64x64 stages 3 group_m 1"),
+             Layer("each_row", 128, 2, 2, "bf16", bias=True, each_row=True, schedule="gemm 128x128x64 stages 3 group_m 2"),
+             Layer("short", 16, 6, 2, bias=True, schedule="gemm 128x64x64 stages 4 group_m 1"),
+             Layer("operator", 64, 2, 2, "bf16", operator=True, schedule="gemm 128x128x64 stages 2 group_m 1"),
+             Layer("interleaved", 64, 2, 2, operator=True, interleaved=True, schedule="gemm 128x64x64 stages 3 group_m 1"),
+             Layer("interleaved_128", 128, 3, precision="bf16", bias=True, operator=True, interleaved=True,
+                   schedule="gemm 128x256x64 stages 3 group_m 1"),
+             Layer("part", 32, 9, schedule="gemm 128x64x64 stages 3 group_m 1"),
+             Layer("wide", 64, 6, 2, bias=True, schedule="gemm 128x192x64 stages 3 group_m 1"),
+             Layer("long", 128, 3, precision="bf16", each_row=True, schedule="gemm 128x256x64 stages 2 group_m 1"),
+             Layer("pair", 128, 3, 3, bias=True, schedule="gemm 256x256x64 stages 3 group_m 1 pair"),
+             Layer("narrow_pair", 64, 5, schedule="gemm 256x128x64 stages 2 group_m 2 pair")]
+
+
 def layers(target):
     if target == "sm_90a":
         return CASES
+    if target == "sm_100a":
+        return BLACKWELL + [layer for layer in CASES if layer.few and not layer.schedule and layer.depth not in (16, 96)]
     # Other chips have other schedules of few rows, and costs keep short heads of them apart; for every chip nothing is forced.
     return [layer for layer in SYNC if not layer.schedule or target != "portable"] + [
         layer for layer in CASES if layer.few and not layer.schedule and layer.depth not in (16, 96)]
@@ -176,7 +193,7 @@ def main():
                              layer.schedule)
         failed += not run.is_right(case)
         shown = subprocess.run([kpc, "inspect", run.folder / f"{layer.name}.kpc"], check=True, capture_output=True, text=True).stdout
-        builder = " gemv " if layer.few else " gemm " if target == "sm_90a" else " mmasync "
+        builder = " gemv " if layer.few else " gemm " if target in ("sm_90a", "sm_100a") else " mmasync "
         if not any(builder in line and "turned" in line.split()[0] for line in emulated.kernels(shown)):
             print(f"{layer.name}: no product turns its heads:\n{shown}")
             failed += 1

@@ -30,6 +30,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"GEMM (wgmma)", FamilyClass::Gemm, queryGemmHopper},
       {"GEMM (tcgen05)", FamilyClass::Gemm, queryGemmBlackwell},
       {"convolution (wgmma)", FamilyClass::Gemm, queryConvHopper},
+      {"convolution (tcgen05)", FamilyClass::Gemm, queryConvBlackwell},
       {"convolution (mma.sync)", FamilyClass::Gemm, queryConvMmaSync},
       {"GEMM (tcgen05, block scales)", FamilyClass::Gemm,
        queryGemmBlackwellScaled},

@@ -31,4 +31,25 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // In a pair the even block's barrier counts the bytes of both.
+  // CHECK-LABEL: gpu.func @pair(
+  gpu.func @pair(%x: !x, %n: index, %h: index, %w: index, %c: index, %dh: index, %dw: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["2", "1", "1"], block = [128, 1, 1], cluster = 2>} {
+    %pipe = tile.pipe tma pair consumers 1 : <1 of [!wide]>
+    tile.barrier_init
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      %cursor = tile.cursor
+      %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
+      %tile = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !wide
+      // CHECK: %[[FAR:.*]] = nvvm.mapa
+      // CHECK: %[[NUMBER:.*]] = llvm.ptrtoint %[[FAR]]
+      // CHECK: %[[LEADER:.*]] = llvm.inttoptr %[[NUMBER]]
+      // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg0, %[[LEADER]], box[%{{.*}}] im2col[%{{.*}}] {group = #nvvm.cta_group<cta_2>, mode = #nvvm.tma_load_mode<im2col>}
+      // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg0, %[[LEADER]], box[%{{.*}}] im2col[%{{.*}}] {group = #nvvm.cta_group<cta_2>
+      tile.tma_load_im2col %x[%n, %h, %w, %c] tap [%dh, %dw] into %tile signal %pipe[%free] : !x, !wide, !pipe, !tile.stage<free>
+      tile.commit %pipe[%free] : !pipe, !tile.stage<free>
+    }
+    gpu.return
+  }
 }

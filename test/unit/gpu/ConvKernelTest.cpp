@@ -7,11 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What ptxas makes of the convolutions for sm_90a; see TileKernelTest.cpp.
+/// What ptxas makes of the convolutions by wgmma and tcgen05; see
+/// TileKernelTest.cpp.
 ///
 //===----------------------------------------------------------------------===//
 #include "CaseData.h"
 #include "KernelText.h"
+#include "Sample.h"
 
 #include "codegen/nvptx/CompileKernel.h"
 
@@ -78,19 +80,25 @@ KernelText textOf(const Convolution &C) {
   return K;
 }
 
-class ConvKernel : public ::testing::TestWithParam<Convolution> {};
-
-TEST_P(ConvKernel, IsAssembledWithoutLoss) {
-  const target::Target &T = *target::findTarget("sm_90a");
+/// `Words`: what the PTX has. `Forced` is a schedule; null: the best.
+void expectNoLoss(const Convolution &C, const char *Chip,
+                  std::initializer_list<const char *> Words,
+                  const char *Forced = nullptr) {
+  const target::Target &T = *target::findTarget(Chip);
   CompilerContext Compiler;
-  auto Module = Compiler.parse(textOf(GetParam()).text());
+  std::string Text = textOf(C).text();
+  if (Forced)
+    Text.insert(Text.find("attributes {") + 12,
+                "kernel.forced_schedule = #kernel.schedule<\"" +
+                    std::string(Forced) + "\">, ");
+  auto Module = Compiler.parse(Text);
   ASSERT_TRUE(Module) << Compiler.Reported;
   auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T);
   ASSERT_TRUE(mlir::succeeded(Kernel)) << Compiler.Reported;
   SCOPED_TRACE(Kernel->Schedule);
   EXPECT_THAT(Kernel->Schedule, ::testing::StartsWith("conv "));
-  EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("wgmma.mma_async"));
-  EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr(".im2col"));
+  for (const char *Word : Words)
+    EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr(Word));
   EXPECT_EQ(Kernel->TensorMaps.size(), 3u);
   EXPECT_LE(Kernel->SharedBytes, T.Limit.SharedPerBlock);
   nvptx::Ptxas Program = nvptx::findPtxas();
@@ -104,7 +112,32 @@ TEST_P(ConvKernel, IsAssembledWithoutLoss) {
   EXPECT_EQ(A.Kernels[0].SpillLoadBytes, 0);
   EXPECT_LE(A.Kernels[0].Registers * Kernel->Block[0], 65536);
   // Counted by test/check/summary.py.
-  std::printf("ASSEMBLED sm_90a 1\n");
+  std::printf("ASSEMBLED %s 1\n", Chip);
+}
+
+class ConvKernel : public ::testing::TestWithParam<Convolution> {};
+
+TEST_P(ConvKernel, IsAssembledWithoutLoss) {
+  expectNoLoss(GetParam(), "sm_90a", {"wgmma.mma_async", ".im2col"});
+}
+
+TEST_P(ConvKernel, IsAssembledWithTensorMemory) {
+  if (isInSample(GetParam().Name, 0, 3))
+    expectNoLoss(GetParam(), "sm_100a", {"tcgen05.mma", ".im2col"});
+}
+
+/// By one block and by a pair, whichever is ranked first.
+TEST(ConvTensorMemory, IsAssembledByForce) {
+  Convolution Wide = {"wide_128", "f16", 30, 128, 128, 3, 1, 32, true};
+  for (const char *Schedule : {"conv 128x192x64 stages 4 group_m 8",
+                               "conv 128x256x32 stages 4 group_m 8",
+                               "conv 256x128x64 stages 4 group_m 4 pair",
+                               "conv 256x256x64 stages 6 group_m 8 pair"})
+    if (isInSample(Schedule, 0, 3))
+      expectNoLoss(Wide, "sm_100a", {"tcgen05.mma", ".im2col"}, Schedule);
+  for (const char *Chip : {"sm_103a", "sm_110a"})
+    if (isInSample(Chip, 0, 2))
+      expectNoLoss(Wide, Chip, {"tcgen05.mma", ".im2col"});
 }
 
 const Convolution Convolutions[] = {

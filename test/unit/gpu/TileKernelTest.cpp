@@ -198,6 +198,35 @@ INSTANTIATE_TEST_SUITE_P(Gemm, TensorMemoryKernel,
                            return std::string(Info.param.Name);
                          });
 
+TEST_P(GateKernel, IsAssembledWithTensorMemory) {
+  if (isInSample(GetParam().Name, 1, 3))
+    expectNoLoss(gateOf(GetParam()).text(), {"gemm ", OfBlackwell, 4},
+                 "sm_100a");
+}
+
+TEST_P(TurnedKernel, IsAssembledWithTensorMemory) {
+  // No parts of the epilogue have whole heads of 96.
+  if (GetParam().Half != 48 && isInSample(GetParam().Name, 1, 3))
+    expectNoLoss(turnedOf(GetParam()).text(), {"gemm ", OfBlackwell, 3},
+                 "sm_100a");
+}
+
+/// Both, by pairs and in the widest tiles.
+TEST(TensorMemoryEpilogue, IsAssembledWithoutLoss) {
+  for (const char *Schedule : {"gemm 128x256x64 stages 4 group_m 8",
+                               "gemm 256x256x64 stages 6 group_m 8 pair"}) {
+    expectNoLoss(withSchedule(gateOf({"gate", "f16", 4096, 8192, 2048}).text(),
+                              Schedule),
+                 {Schedule, OfBlackwell, 4}, "sm_100a");
+    for (int64_t Half : {16, 32, 64})
+      if (isInSample(Schedule, Half / 32, 3))
+        expectNoLoss(
+            withSchedule(turnedOf({"heads", 4096, 48, Half, 2048}).text(),
+                         Schedule),
+            {Schedule, OfBlackwell, 3}, "sm_100a");
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // The same on mma.sync
 //===----------------------------------------------------------------------===//

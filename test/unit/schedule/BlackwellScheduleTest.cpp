@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/schedule/BlackwellSchedule.h"
+#include "passes/schedule/BlackwellConvSchedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -164,6 +164,119 @@ TEST(BlackwellSchedule, BlockScales) {
   Fp8.BytesOfScale = 32;
   EXPECT_LT(rankBlackwellSchedules(Shape, blackwell()).front().Total,
             0.7 * rankBlackwellSchedules(Fp8, blackwell()).front().Total);
+}
+
+/// Two GEMMs of one A: each has whole parts of a block's columns.
+TEST(BlackwellSchedule, Gates) {
+  GemmShape Shape = shapeOf(8192, 28672, 8192);
+  Shape.Products = 2;
+  std::vector<BlackwellCost> Ranked =
+      rankBlackwellSchedules(Shape, blackwell());
+  ASSERT_FALSE(Ranked.empty());
+  for (const BlackwellCost &One : Ranked)
+    EXPECT_EQ(One.Schedule.ownColumns() % 128, 0) << One.str();
+  EXPECT_THAT(Ranked.front().str(), StartsWith("gemm 256x256x64 stages "));
+  EXPECT_TRUE(readBlackwellSchedule("gemm 128x128x64 stages 4 group_m 8", Shape,
+                                    blackwell()));
+  EXPECT_FALSE(readBlackwellSchedule("gemm 128x64x64 stages 4 group_m 8", Shape,
+                                     blackwell()));
+  EXPECT_FALSE(readBlackwellSchedule("gemm 256x128x64 stages 4 group_m 8 pair",
+                                     Shape, blackwell()));
+  EXPECT_EQ(Ranked.front().Schedule.partColumns(), 32);
+  // As many operations in one kernel take no longer than in two.
+  GemmShape Single = shapeOf(8192, 14336, 8192);
+  EXPECT_LT(Ranked.front().Total,
+            2 * rankBlackwellSchedules(Single, blackwell()).front().Total);
+}
+
+/// Heads are whole in a tile, and in one part of its end or in two.
+TEST(BlackwellSchedule, Heads) {
+  GemmShape Shape = shapeOf(4096, 6144, 4096);
+  double Plain = rankBlackwellSchedules(Shape, blackwell()).front().Total;
+  for (int64_t Half : {1, 8, 16, 32, 64}) {
+    Shape.RotateHalf = Half;
+    std::vector<BlackwellCost> Ranked =
+        rankBlackwellSchedules(Shape, blackwell());
+    ASSERT_FALSE(Ranked.empty());
+    for (const BlackwellCost &One : Ranked)
+      EXPECT_EQ(One.Schedule.TileN % (2 * Half), 0) << One.str();
+    EXPECT_GE(Ranked.front().Total, Plain);
+  }
+  for (int64_t Half : {20, 48, 128}) {
+    Shape.RotateHalf = Half;
+    EXPECT_TRUE(rankBlackwellSchedules(Shape, blackwell()).empty()) << Half;
+  }
+}
+
+/// What is read at each result, and what is computed, is part of the end.
+TEST(BlackwellSchedule, Epilogues) {
+  GemmShape Shape = shapeOf(4096, 1024, 64);
+  double Plain = rankBlackwellSchedules(Shape, blackwell()).front().Epilogue;
+  GemmShape Residual = Shape, Long = Shape, Single = Shape;
+  Residual.EpilogueBytes = 2;
+  Long.EpilogueOperations = 15;
+  Single.ResultBytes = 4;
+  for (const GemmShape &One : {Residual, Long, Single}) {
+    auto Ranked = rankBlackwellSchedules(One, blackwell());
+    ASSERT_FALSE(Ranked.empty());
+    EXPECT_GT(Ranked.front().Epilogue * 256 /
+                  double(Ranked.front().Schedule.TileN),
+              Plain);
+  }
+}
+
+namespace {
+
+ConvShape convolution(int64_t Places, int64_t Outputs, int64_t Channels,
+                      int64_t Taps, int64_t ElementBytes = 2) {
+  ConvShape S;
+  S.Places = Places;
+  S.Outputs = Outputs;
+  S.Channels = Channels;
+  S.Taps = Taps;
+  S.ElementBytes = ElementBytes;
+  return S;
+}
+
+} // namespace
+
+/// A convolution is the GEMM whose K has whole slices of each tap's channels.
+TEST(BlackwellSchedule, Convolutions) {
+  for (ConvShape Shape :
+       {convolution(32 * 56 * 56, 64, 64, 9), convolution(49, 2048, 512, 9),
+        convolution(100, 40, 24, 25), convolution(1000, 96, 16, 3),
+        convolution(32 * 28 * 28, 128, 128, 9, 1), convolution(8, 8, 8, 1)}) {
+    auto Ranked = rankBlackwellConvSchedules(Shape, blackwell());
+    ASSERT_FALSE(Ranked.empty());
+    for (const BlackwellConvCost &One : Ranked) {
+      SCOPED_TRACE(One.str());
+      EXPECT_THAT(One.name(), StartsWith("conv "));
+      EXPECT_THAT(One.str(), StartsWith(One.name() + ": "));
+      int64_t Line = One.Schedule.TileK * Shape.ElementBytes;
+      EXPECT_TRUE(Line == 128 || Line == 64 || Line == 32);
+      EXPECT_LE(One.Schedule.TileK, std::max<int64_t>(sliceOf(Shape), 1));
+      auto Read = readBlackwellConvSchedule(One.name(), Shape, blackwell());
+      ASSERT_TRUE(Read);
+      EXPECT_EQ(Read->str(), One.str());
+    }
+    EXPECT_FALSE(readBlackwellConvSchedule("gemm 128x64x64 stages 4 group_m 8",
+                                           Shape, blackwell()));
+    EXPECT_FALSE(readBlackwellConvSchedule("conv 64x64x64 stages 4 group_m 8",
+                                           Shape, blackwell()));
+    EXPECT_TRUE(rankBlackwellConvSchedules(Shape, *target::findTarget("sm_90a"))
+                    .empty());
+  }
+  // ResNet-50's 3×3 of 512 channels at batch 256: the products are the limit.
+  ConvShape Deep = convolution(256 * 7 * 7, 512, 512, 9);
+  BlackwellConvCost Best =
+      rankBlackwellConvSchedules(Deep, blackwell()).front();
+  EXPECT_GT(Best.Mma, Best.Epilogue);
+  // In FP8 it takes less, but more than half.
+  ConvShape Codes = Deep;
+  Codes.ElementBytes = 1;
+  double OfCodes = rankBlackwellConvSchedules(Codes, blackwell()).front().Total;
+  EXPECT_LT(OfCodes, 0.7 * Best.Total);
+  EXPECT_GT(OfCodes, 0.5 * Best.Total);
 }
 
 TEST(BlackwellSchedule, WhatIsNone) {

@@ -98,22 +98,66 @@ void BlackwellGemm::mma() {
          All);
 }
 
+/// Where the accumulators of a result's column are. Each block of a pair has as
+/// many columns of the one GEMM and of the other in its stages, and the MMA
+/// puts those of the odd block behind those of the even one.
+int64_t BlackwellGemm::accumulatorColumn(int64_t Column, bool OfSecond) const {
+  if (!P.Second)
+    return Column;
+  int64_t Own = ownColumnsOfOne();
+  return Column / Own * 2 * Own + (OfSecond ? Own : 0) + Column % Own;
+}
+
+Value BlackwellGemm::readPart(Value Acc, int64_t Column) {
+  MLIRContext *Context = W.B.getContext();
+  auto Part = tile::FragmentType::get(Context, {S.TileM, S.partColumns()},
+                                      W.B.getF32Type(),
+                                      tile::FragmentLayout::Tmem32x32b);
+  Value Read = tile::TmemLoadOp::create(
+      W.B, W.Loc, tile::PendingType::get(Context, Part), Acc, W.index(Column));
+  return tile::AwaitOp::create(W.B, W.Loc, Part, Read);
+}
+
+/// What the function sees beside the part `Own` of the result's columns from
+/// `Column` on: the second GEMM's accumulators, or RoPE's other halves of the
+/// part's, which a part of whole heads has itself; null where there is neither.
+Value BlackwellGemm::readPaired(Value Acc, Value Own, int64_t Column) {
+  if (P.Second)
+    return readPart(Acc, accumulatorColumn(Column, /*OfSecond=*/true));
+  int64_t Half = P.RotateHalf;
+  if (!Half)
+    return {};
+  if (S.partColumns() % (2 * Half) == 0)
+    return tile::ExtractColumnsOp::create(W.B, W.Loc, Own.getType(), Own,
+                                          /*first=*/0, Half);
+  return readPart(Acc, Column / Half % 2 ? Column - Half : Column + Half);
+}
+
+/// Where parts of the result's columns begin, in the order of their stores.
+/// Those at the same place of their heads come one after another: they read the
+/// same angles, once, and no others are kept in registers.
+SmallVector<int64_t> BlackwellGemm::columnsOfParts() const {
+  int64_t Part = S.partColumns(), Head = std::max(2 * P.RotateHalf, Part);
+  SmallVector<int64_t> Columns;
+  for (int64_t InHead = 0; InHead < Head; InHead += Part)
+    for (int64_t C = InHead; C < resultColumns(); C += Head)
+      Columns.push_back(C);
+  return Columns;
+}
+
 /// The stage is given back as soon as all of it is in registers or stored.
 void BlackwellGemm::epilogueTile(const TileCoord &Where, Value Group,
                                  Value Stage) {
-  auto Part = tile::FragmentType::get(
-      W.B.getContext(), {S.TileM, S.partColumns()}, W.B.getF32Type(),
-      tile::FragmentLayout::Tmem32x32b);
-  auto Pending = tile::PendingType::get(W.B.getContext(), Part);
   Value Acc = tileOf(Stage);
-  for (int64_t C = 0; C < S.TileN; C += S.partColumns()) {
-    Value Read = tile::TmemLoadOp::create(W.B, W.Loc, Pending, Acc, W.index(C));
-    Value Own = tile::AwaitOp::create(W.B, W.Loc, Part, Read);
-    if (C + S.partColumns() == S.TileN)
+  SmallVector<int64_t> Columns = columnsOfParts();
+  for (auto [Number, C] : llvm::enumerate(Columns)) {
+    Value Own = readPart(Acc, accumulatorColumn(C, /*OfSecond=*/false));
+    Value Paired = readPaired(Acc, Own, C);
+    if (Number + 1 == Columns.size())
       tile::ReleaseOp::create(W.B, W.Loc, AccPipe, Stage);
     Value Column = W.add(Where.Column, W.index(C));
     storePart(Where, Group, Where.Row, Column,
-              mapElements(Where, Where.Row, Column, Own), C / S.partColumns());
+              mapElements(Where, Where.Row, Column, Own, Paired), Number);
   }
 }
 

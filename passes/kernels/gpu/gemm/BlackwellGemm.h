@@ -22,6 +22,12 @@
 /// columns of which each has half in its shared memory. The even block's thread
 /// begins the MMAs of both.
 ///
+/// Of two GEMMs of one A whose results meet element by element (a gated MLP),
+/// B's columns in a stage are those of the one and, behind them, as many of the
+/// other: so are the accumulators', in each block's share. A thread of the
+/// epilogue has a row of both. Where elements meet those of the other half of a
+/// head (RoPE), it has the whole head.
+///
 /// Sums of FP8 stay in tensor memory as those of 16 bits do: tcgen05 adds them
 /// up in f32, not in 14 bits as wgmma. Scales of a tensor, of rows and of
 /// columns are part of what happens in registers.
@@ -55,6 +61,11 @@ protected:
   virtual void multiply(mlir::ValueRange Tiles, mlir::Value D, mlir::Value Add,
                         mlir::ValueRange Places);
 
+  /// Columns of one GEMM's B that are in a block's stages.
+  int64_t ownColumnsOfOne() const {
+    return Cut.ownColumns() / (P.Second ? 2 : 1);
+  }
+
   const schedule::BlackwellSchedule &Cut;
   mlir::Value Memory; ///< all tensor memory of a block, accumulators first
 
@@ -68,25 +79,41 @@ private:
   void epilogueTile(const TileCoord &Where, mlir::Value Group,
                     mlir::Value Stage);
   mlir::Value tileOf(mlir::Value Stage);
+  int64_t accumulatorColumn(int64_t Column, bool OfSecond) const;
+  llvm::SmallVector<int64_t> columnsOfParts() const;
+  /// One part of the accumulators, in registers.
+  mlir::Value readPart(mlir::Value Acc, int64_t Column);
+  mlir::Value readPaired(mlir::Value Acc, mlir::Value Own, int64_t Column);
 
   tile::TensorMemoryType AccTy;
   mlir::Value AccPipe;
 };
 
-/// The same with its operands in memory: blocks of a pair have half of the
-/// columns of B each.
-class BlackwellOperands : public GemmOperands<BlackwellGemm> {
+/// The same with operands (GemmOperands.h, ConvOperands.h): blocks of a pair
+/// have half of the columns of B each.
+template <typename Operands> class ColumnsOfPairs : public Operands {
 public:
-  using GemmOperands::GemmOperands;
+  using Operands::Operands;
 
 private:
-  int64_t columnsOfB() override { return Cut.ownColumns(); }
-  mlir::Value firstColumnOfB(const TileCoord &Where) override {
-    if (!Cut.isPair())
-      return Where.Column;
-    return W.add(Where.Column, W.mul(Rank, W.index(Cut.ownColumns())));
+  int64_t columnsOfB() override { return this->Cut.ownColumns(); }
+  mlir::Value firstColumnOfB(const typename Operands::TileCoord &At) override {
+    if (!this->Cut.isPair())
+      return At.Column;
+    auto &W = this->W;
+    return W.add(At.Column,
+                 W.mul(this->Rank, W.index(this->ownColumnsOfOne())));
   }
 };
+
+using BlackwellOperands = ColumnsOfPairs<GemmOperands<BlackwellGemm>>;
+
+/// Whether tcgen05 multiplies such operands here: of 16 bits, or of FP8.
+inline bool multipliesByTcgen05(const GemmMatch &P) {
+  return P.A.Element.getIntOrFloatBitWidth() == 16 || P.isFp8();
+}
+inline constexpr const char *NotOfTcgen05 =
+    "operands are neither of 16 bits nor FP8";
 
 } // namespace kpc::kernels
 

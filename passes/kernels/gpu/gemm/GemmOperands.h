@@ -148,8 +148,9 @@ void GemmOperands<Engine>::loadB(const TileCoord &Where, mlir::Value K,
     return loadTile(ViewB, this->P.B, Where, Row, Other, Tile, Stage,
                     multicastOfB());
   tile::SharedType Half = tileOfOneB();
+  int64_t Columns = this->BTransposed ? Half.getRows() : Half.getColumns();
   for (mlir::BlockArgument View : {ViewB, ViewOfSecondB}) {
-    mlir::Value First = W.index(View == ViewB ? 0 : this->resultColumns());
+    mlir::Value First = W.index(View == ViewB ? 0 : Columns);
     mlir::Value Part =
         this->BTransposed
             ? mlir::Value(

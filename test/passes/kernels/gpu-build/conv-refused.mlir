@@ -1,6 +1,7 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s
 
-// Convolutions that im2col copies and wgmma cannot do go to mma.sync, those of two types to loops.
+// Convolutions that im2col copies, wgmma and tcgen05 cannot do go to mma.sync, those of two types to loops.
 
 // CHECK-NOT: kernel.tensor_maps
 

@@ -1,4 +1,5 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+// RUN: sed 's/"conv 64x64x64 stages 8 group_m 11"/"conv 256x128x64 stages 3 group_m 2 pair"/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_100a | FileCheck %s --check-prefix=TCGEN05
 
 // A convolution of 16-bit values on the tensor cores of sm_90a: 3×3 taps, two pixels a step, zeros around the image.
 
@@ -35,6 +36,29 @@
 // CHECK: tile.await
 // CHECK: tile.map
 // CHECK: tile.tma_store %{{.*}} to %[[Y]]
+
+// By tcgen05: blocks of a pair have pixels of their own places, and half of the outputs' columns each.
+// TCGEN05-LABEL: gpu.func @conv(
+// TCGEN05-SAME: %[[X:[a-z0-9]+]]: !view, %[[W:[a-z0-9]+]]: !view1, %[[Y:[a-z0-9]+]]: !view)
+// TCGEN05-SAME: grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg3*49 + 255, 256)*2)", "1", "1"]
+// TCGEN05-SAME: cluster = 2
+// TCGEN05-SAME: #kernel.tensor_map<buffer = 0, element = f16, dims = ["120", "14", "14", "arg3"], strides = ["240", "3360", "47040"]
+// TCGEN05-SAME: swizzle = 128, traversal = [1, 2, 2, 1], im2col = <lower = [-1, -1], upper = [-1, -1], channels = 64, pixels = 128>>
+// TCGEN05-SAME: #kernel.tensor_map<buffer = 1, element = f16, dims = ["64", "120", "9"], strides = ["128", "15360"], box = [64, 64, 1]
+// TCGEN05: %[[PIPE:.*]] = tile.pipe tma pair consumers 1
+// TCGEN05: %[[RANK:.*]] = tile.block_rank
+// TCGEN05: tile.role "producer"
+// TCGEN05: arith.muli %[[RANK]], %c128
+// TCGEN05: arith.muli %[[RANK]], %c64
+// TCGEN05: %[[AB:.*]]:2 = tile.tiles %[[PIPE]]
+// TCGEN05-NEXT: tile.tma_load_im2col %[[X]][%{{.*}}, %{{.*}}, %{{.*}}, %[[C:[0-9]+]]] tap[%{{.*}}, %{{.*}}] into %[[AB]]#0 signal %[[PIPE]]
+// TCGEN05: tile.tma_load %[[W]][%{{.*}}, %[[C]], %{{.*}}] into %[[AB]]#1 signal %[[PIPE]]
+// TCGEN05: tile.role "mma"
+// TCGEN05: scf.for %{{.*}} = %c0 to %c1152 step %c64
+// TCGEN05: tile.tmem_mma %{{.*}}, %{{.*}} into %{{.*}} add %{{.*}} pair
+// TCGEN05: tile.role "epilogue"
+// TCGEN05: tile.tmem_load
+// TCGEN05: tile.tma_store %{{.*}} to %[[Y]]
 func.func @conv(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"conv 64x64x64 stages 8 group_m 11">} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>

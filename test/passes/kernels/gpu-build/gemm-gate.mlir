@@ -1,4 +1,5 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+// RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"gemm 256x256x64 stages 3 group_m 2 pair">, kernel.buffers =/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_100a | FileCheck %s --check-prefix=TCGEN05
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"mmasync 64x128x32 warpgroup 64x64 stages 3 group_m 2">, kernel.buffers =/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_80 | FileCheck %s --check-prefix=SYNC
 
 // A gate's two products on wgmma: a stage's B has columns of the one and behind them as many of the other, and so have the sums.
@@ -60,6 +61,32 @@
 // SYNC: tile.map %[[G]] at[%{{.*}}] within[%{{.*}}] with %[[U]] : !fragment1, !fragment1 -> !fragment2 {
 // SYNC-NEXT: ^bb0(%[[GATE:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[UP:.*]]: f32):
 // SYNC: arith.mulf %{{.*}}, %[[UP]]
+
+// By tcgen05, as a pair: the even block has columns 0 to 64 of both, the odd one 64 to 128. So have the sums, of which a thread has a row.
+// TCGEN05-LABEL: gpu.func @gate_up(
+// TCGEN05-SAME: grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg4 + 255, 256)*2)", "1", "1"]
+// TCGEN05-SAME: #kernel.tensor_map<buffer = 1, {{[^>]*}}, dims = ["64", "72"], {{[^>]*}}, box = [64, 64]
+// TCGEN05-SAME: #kernel.tensor_map<buffer = 2, {{[^>]*}}, dims = ["64", "72"], {{[^>]*}}, box = [64, 64]
+// TCGEN05: %[[RANK:.*]] = tile.block_rank
+// TCGEN05: %[[AB:.*]]:2 = tile.tiles
+// TCGEN05: arith.muli %[[RANK]], %c64
+// TCGEN05: %[[FRONT:.*]] = tile.subview_columns %[[AB]]#1[%c0]
+// TCGEN05-NEXT: tile.tma_load %{{.*}} into %[[FRONT]]
+// TCGEN05: %[[BACK:.*]] = tile.subview_columns %[[AB]]#1[%c64]
+// TCGEN05-NEXT: tile.tma_load %{{.*}} into %[[BACK]]
+// TCGEN05: tile.tmem_mma %{{.*}} pair
+// TCGEN05: %[[READ:.*]] = tile.tmem_load %[[D:.*]][%c0]
+// TCGEN05-NEXT: %[[G:.*]] = tile.await %[[READ]]
+// TCGEN05-NEXT: %[[OTHER:.*]] = tile.tmem_load %[[D]][%c64]
+// TCGEN05-NEXT: %[[U:.*]] = tile.await %[[OTHER]]
+// TCGEN05: tile.map %[[G]] at[%{{.*}}] within[%{{.*}}] with %[[U]]
+// TCGEN05: tile.tmem_load %[[D]][%c32]
+// TCGEN05: tile.tmem_load %[[D]][%c96]
+// TCGEN05: tile.tmem_load %[[D]][%c128]
+// TCGEN05: tile.tmem_load %[[D]][%c192]
+// TCGEN05: tile.tmem_load %[[D]][%c160]
+// TCGEN05: tile.tmem_load %[[D]][%c224]
+// TCGEN05: tile.release
 func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
