@@ -79,7 +79,8 @@ struct TileFactor {
   bool SumContiguous; ///< elements of one sum lie side by side
 };
 /// Of tiles as they lie in shared memory: M × K, and K × N.
-TileFactor leftFactor(mlir::Type A, bool Transposed); ///< in memory, or packed
+/// `A` in shared or tensor memory, or packed.
+TileFactor leftFactor(mlir::Type A, bool Transposed);
 /// What products of such factors are added up in: i32 for integers, else f32.
 mlir::Type accumulatorOf(mlir::Type Factor);
 TileFactor rightFactor(SharedType B, bool Transposed);

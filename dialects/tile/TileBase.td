@@ -114,18 +114,24 @@ def Tile_TensorMemoryType : Tile_Type<"TensorMemory", "tmem"> {
     a block has 512 (PTX ISA, tcgen05, tensor memory). Of a pair of blocks,
     each has 128 rows of a matrix of 256.
 
+    Elements of f16 or bf16 are a factor's, two neighbours of a row in one column
+    of the memory, the first in its low half (matrix A in tensor memory).
+
     Elements of ui32 are words of four scales, which belong to neighbouring
     blocks of K of one row of a factor. The words of 128 rows take 4 columns: that
     of row r is in column r / 32 of lanes r % 32, 32 + r % 32, 64 + r % 32 and
     96 + r % 32.
 
-    `!tile.tmem<[128, 256], f32>`, `!tile.tmem<[128, 4], ui32>`
+    `!tile.tmem<[128, 256], f32>`, `!tile.tmem<[128, 128], bf16>`,
+    `!tile.tmem<[128, 4], ui32>`
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element);
   let assemblyFormat = "`<` `[` $shape `]` `,` $element `>`";
   let extraClassDeclaration = [{
     int64_t getRows() const { return getShape()[0]; }
     int64_t getColumns() const { return getShape()[1]; }
+    /// Columns of the memory, of 32 bits each, that the matrix takes.
+    int64_t getWords() const { return getColumns() * getElement().getIntOrFloatBitWidth() / 32; }
   }];
 }
 
@@ -177,18 +183,22 @@ def Tile_ColumnType : Tile_Type<"Column", "column"> {
   let description = [{
     The four threads that share a row hold it alike. With `partial`, each of
     them holds what it made of its own elements; `tile.lane_reduce` combines the
-    four.
+    four. With `tmem_32x32b` it belongs to fragments in that layout: thread t
+    holds the value of row t, and what it made of its elements is of all.
 
-    `!tile.column<64, f32>`, `!tile.column<64, f32, partial>`
+    `!tile.column<64, f32>`, `!tile.column<64, f32, partial>`,
+    `!tile.column<128, f32, tmem_32x32b>`
   }];
-  let parameters = (ins "int64_t":$rows, "::mlir::Type":$element, DefaultValuedParameter<"bool", "false">:$parts);
+  let parameters = (ins "int64_t":$rows, "::mlir::Type":$element, DefaultValuedParameter<"bool", "false">:$parts,
+                        Tile_FragmentLayoutParameter:$layout);
   let builders = [TypeBuilder<(ins "int64_t":$rows, "::mlir::Type":$element), [{
-    return $_get($_ctxt, rows, element, false);
+    return $_get($_ctxt, rows, element, false, ::kpc::tile::FragmentLayout::Wgmma);
   }]>];
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
+    bool isTmemLayout() const { return getLayout() == ::kpc::tile::FragmentLayout::Tmem32x32b; }
     /// Values that one thread holds.
-    int64_t getPerThread() const { return getRows() / 32; }
+    int64_t getPerThread() const { return isTmemLayout() ? 1 : getRows() / 32; }
   }];
 }
 

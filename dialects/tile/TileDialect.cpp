@@ -132,13 +132,18 @@ LogicalResult SharedType::verify(Emit Error, ArrayRef<int64_t> Shape,
 
 LogicalResult TensorMemoryType::verify(Emit Error, ArrayRef<int64_t> Shape,
                                        Type Element) {
-  if (!Element.isF32() && !Element.isUnsignedInteger(32))
-    return Error() << "elements of tensor memory are f32 or ui32, not "
+  bool IsHalf = Element.isF16() || Element.isBF16();
+  if (!Element.isF32() && !Element.isUnsignedInteger(32) && !IsHalf)
+    return Error() << "elements of tensor memory are f32, ui32, f16 or bf16, "
+                      "not "
                    << Element;
+  int64_t PerWord = IsHalf ? 2 : 1;
   if (Shape.size() != 2 || Shape[0] != TensorMemoryRows || Shape[1] < 1 ||
-      Shape[1] > TensorMemoryColumns)
+      Shape[1] > TensorMemoryColumns * PerWord)
     return Error() << "tensor memory has " << TensorMemoryRows
                    << " rows and up to " << TensorMemoryColumns << " columns";
+  if (Shape[1] % PerWord)
+    return Error() << "elements of 16 bits come in pairs: columns are even";
   return success();
 }
 
@@ -156,9 +161,13 @@ LogicalResult FragmentType::verify(Emit Error, ArrayRef<int64_t> Shape,
   return success();
 }
 
-LogicalResult ColumnType::verify(Emit Error, int64_t Rows, Type Element, bool) {
+LogicalResult ColumnType::verify(Emit Error, int64_t Rows, Type Element, bool,
+                                 FragmentLayout Layout) {
   if (failed(verifyElement(Error, Element)))
     return failure();
+  if (Layout == FragmentLayout::Tmem32x32b && Rows != TensorMemoryRows)
+    return Error() << "a column in the layout tmem_32x32b has "
+                   << TensorMemoryRows << " rows";
   if (Rows < 64 || Rows % 64)
     return Error() << "a column has a multiple of 64 rows";
   return success();
@@ -207,7 +216,7 @@ int64_t PipeType::getStageColumns() const {
   int64_t Columns = 0;
   for (Type Tile : getTiles())
     if (auto Part = dyn_cast<TensorMemoryType>(Tile))
-      Columns += Part.getColumns();
+      Columns += Part.getWords();
   return Columns;
 }
 
@@ -279,25 +288,32 @@ Type ColumnType::parse(AsmParser &P) {
   int64_t Rows = 0;
   Type Element;
   bool Parts = false;
+  auto Layout = FragmentLayout::Wgmma;
   SMLoc Where = P.getCurrentLocation();
   if (P.parseLess() || P.parseInteger(Rows) || P.parseComma() ||
       P.parseType(Element))
     return {};
-  if (succeeded(P.parseOptionalComma())) {
-    if (P.parseKeyword("partial"))
+  while (succeeded(P.parseOptionalComma())) {
+    StringRef Lanes = stringifyFragmentLayout(FragmentLayout::Tmem32x32b);
+    if (succeeded(P.parseOptionalKeyword(Lanes)))
+      Layout = FragmentLayout::Tmem32x32b;
+    else if (P.parseKeyword("partial"))
       return {};
-    Parts = true;
+    else
+      Parts = true;
   }
   if (P.parseGreater())
     return {};
   return getChecked([&] { return P.emitError(Where); }, P.getContext(), Rows,
-                    Element, Parts);
+                    Element, Parts, Layout);
 }
 
 void ColumnType::print(AsmPrinter &P) const {
   P << "<" << getRows() << ", " << getElement();
   if (getParts())
     P << ", partial";
+  if (isTmemLayout())
+    P << ", " << stringifyFragmentLayout(getLayout());
   P << ">";
 }
 

@@ -17,6 +17,12 @@ static int64_t rowsOf(Type Ty) {
   return cast<FragmentType>(Ty).getRows();
 }
 
+static FragmentLayout layoutOf(Type Ty) {
+  if (auto Column = dyn_cast<ColumnType>(Ty))
+    return Column.getLayout();
+  return cast<FragmentType>(Ty).getLayout();
+}
+
 static Type elementOf(Type Ty) {
   if (auto Column = dyn_cast<ColumnType>(Ty))
     return Column.getElement();
@@ -24,8 +30,6 @@ static Type elementOf(Type Ty) {
 }
 
 LogicalResult SplatOp::verify() {
-  if (failed(verifyWgmmaLayout(*this)))
-    return failure();
   if (getValue().getType() == elementOf(getResult().getType()))
     return success();
   return emitOpError("expected a value of the result's element type");
@@ -39,12 +43,10 @@ LogicalResult RowNumbersOp::verify() {
 }
 
 LogicalResult ApplyOp::verify() {
-  if (failed(verifyWgmmaLayout(*this)))
-    return failure();
   Type To = getResult().getType();
   auto Fragment = dyn_cast<FragmentType>(To);
   for (Type Ty : getOperandTypes()) {
-    bool Fits = rowsOf(Ty) == rowsOf(To);
+    bool Fits = rowsOf(Ty) == rowsOf(To) && layoutOf(Ty) == layoutOf(To);
     if (auto Other = dyn_cast<FragmentType>(Ty))
       Fits = Fragment && Other.getShape() == Fragment.getShape();
     if (!Fits)
@@ -78,18 +80,20 @@ LogicalResult ApplyOp::verify() {
 }
 
 LogicalResult ThreadReduceOp::verify() {
-  if (failed(verifyWgmmaLayout(*this)))
-    return failure();
   FragmentType From = getFragment().getType();
   ColumnType To = getResult().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement() ||
       !To.getParts() || !From.getElement().isF32())
     return emitOpError(
         "expected a fragment of f32 and a partial column of its rows");
+  if (From.getLayout() != To.getLayout())
+    return emitOpError("expected a result in the fragment's layout");
   if (getInitial() && getInitial().getType() != To)
     return emitOpError("expected an initial value of the result's type");
   auto Chains = int32_t(getChains());
-  if (Chains < 1 || From.getColumns() / 4 % Chains)
+  int64_t OfThread =
+      From.isTmemLayout() ? From.getColumns() : From.getColumns() / 4;
+  if (Chains < 1 || OfThread % Chains)
     return emitOpError() << "expected a number of chains that divides a "
                             "thread's columns, got "
                          << Chains;
@@ -99,7 +103,8 @@ LogicalResult ThreadReduceOp::verify() {
 LogicalResult LaneReduceOp::verify() {
   ColumnType From = getParts().getType(), To = getResult().getType();
   if (From.getRows() == To.getRows() && From.getElement() == To.getElement() &&
-      From.getElement().isF32() && From.getParts() && !To.getParts())
+      From.getElement().isF32() && From.getParts() && !To.getParts() &&
+      From.getLayout() == To.getLayout())
     return success();
   return emitOpError("expected a partial column of f32, and a whole one of its "
                      "rows as result");

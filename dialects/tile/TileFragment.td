@@ -32,8 +32,8 @@ def Tile_RowNumbersOp : Tile_Op<"row_numbers", [Pure]> {
 def Tile_ApplyOp : Tile_Op<"apply", [RecursiveMemoryEffects, SingleBlock]> {
   let summary = "Applies a scalar function at each place of fragments and columns";
   let description = [{
-    Fragments have one shape, columns as many rows; a column's value is that of
-    the row. The block has one argument for each operand and, where the result
+    Fragments have one shape and layout, columns as many rows and the layout; a
+    column's value is that of the row. The block has one argument for each operand and, where the result
     is a fragment, the number of the column, an i32. Columns alone give a
     column.
 
@@ -78,6 +78,7 @@ def Tile_ThreadReduceOp : Tile_Op<"thread_reduce", [Pure]> {
 
 def Tile_LaneReduceOp : Tile_Op<"lane_reduce", [Pure]> {
   let summary = "Reduces the partial values of the four threads that share a row (two shuffles)";
+  let description = "In the layout tmem_32x32b a thread has all of its row: nothing is to be done.";
   let arguments = (ins Tile_ReduceKind:$kind, Tile_ColumnType:$parts);
   let results = (outs Tile_ColumnType:$result);
   let assemblyFormat = "$kind $parts attr-dict `:` qualified(type($parts)) `->` qualified(type($result))";

@@ -27,6 +27,9 @@ TileFactor kpc::tile::leftFactor(Type Ty, bool Transposed) {
   if (auto Packed = dyn_cast<PackedType>(Ty))
     return {Packed.getRows(), Packed.getColumns(), Packed.getElement(),
             /*Swizzled=*/true, /*SumContiguous=*/true};
+  if (auto Memory = dyn_cast<TensorMemoryType>(Ty))
+    return {Memory.getRows(), Memory.getColumns(), Memory.getElement(),
+            /*Swizzled=*/true, /*SumContiguous=*/true};
   auto A = cast<SharedType>(Ty);
   int64_t M = A.getRows(), K = A.getColumns();
   if (Transposed)

@@ -57,10 +57,11 @@ LogicalResult PipeOp::verify() {
   if (int32_t(getConsumers()) < 1 || int32_t(getProducers()) < 1)
     return emitOpError(
         "expected at least one producer warp and one consumer warp");
-  if (getPipe().getType().isInTensorMemory() !=
-      (getCompletion() == Completion::Mma))
-    return emitOpError("expected completion 'mma' for stages in tensor memory, "
-                       "and for no others");
+  bool InTensorMemory = getPipe().getType().isInTensorMemory();
+  if (InTensorMemory ? getCompletion() == Completion::Tma
+                     : getCompletion() == Completion::Mma)
+    return emitOpError("expected completion 'mma' or 'threads' for stages in "
+                       "tensor memory, and 'mma' for no others");
   if (getPair() && getCompletion() == Completion::Threads)
     return emitOpError(
         "expected completion 'tma' or 'mma' for a pair, got 'threads'");
@@ -109,6 +110,14 @@ LogicalResult ReleaseOp::verify() {
   return verifyState(*this, getStage(), StageState::Full);
 }
 
+LogicalResult DrainOp::verify() {
+  int64_t Stages = getPipe().getType().getStages();
+  if (int32_t(getCount()) >= 0 && int64_t(getCount()) <= Stages)
+    return success();
+  return emitOpError() << "expected at most the " << Stages
+                       << " stages of the pipe, got " << int32_t(getCount());
+}
+
 LogicalResult TilesOp::verify() {
   PipeType Pipe = getPipe().getType();
   if (!llvm::equal(getResultTypes(), Pipe.getTiles()))
@@ -116,12 +125,12 @@ LogicalResult TilesOp::verify() {
   if (Pipe.isInTensorMemory() != bool(getMemory()))
     return emitOpError("expected 'in' with tensor memory for stages in tensor "
                        "memory, and for no others");
-  if (getMemory() && getMemory().getType().getColumns() <
+  if (getMemory() && getMemory().getType().getWords() <
                          Pipe.getStages() * Pipe.getStageColumns())
     return emitOpError() << "expected tensor memory of at least "
                          << Pipe.getStages() * Pipe.getStageColumns()
                          << " columns for the stages, got "
-                         << getMemory().getType().getColumns();
+                         << getMemory().getType().getWords();
   return success();
 }
 
@@ -240,7 +249,14 @@ LogicalResult RoleOp::verify() {
   if (Body.getNumArguments() != 1 || !Body.getArgument(0).getType().isIndex())
     return emitOpError(
         "expected one block argument, the warpgroup's number, an index");
-  return verifyInEntryBlock(*this);
+  auto Outer = dyn_cast<RoleOp>((*this)->getParentOp());
+  if (!Outer)
+    return verifyInEntryBlock(*this);
+  if (!getRegisters() && Outer.getRegisters() &&
+      getFirst() >= Outer.getFirst() && getEnd() <= Outer.getEnd())
+    return success();
+  return emitOpError("in a role expected some of its warps, whose registers "
+                     "that role sets");
 }
 
 bool kpc::tile::isOfWarpgroups(RoleOp Role) {

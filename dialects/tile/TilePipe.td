@@ -24,6 +24,7 @@ def Tile_PipeOp : Tile_Op<"pipe"> {
     `completion` says what makes a stage full: `tma`, the bytes of the copies
     that signal it; `threads`, one `tile.commit` of each of `producers` warps;
     `mma`, in tensor memory, the products that were begun before `tile.commit`.
+    What threads put into tensor memory (`tile.tmem_store`) is read by products.
     A stage is free again when each of `consumers` warps has released it; a
     release by the end of products (`after_mma`) counts as a warp's. Stands in
     the kernel's entry block, before `tile.barrier_init`.
@@ -133,13 +134,20 @@ def Tile_TilesOp : Tile_Op<"tiles", [Pure]> {
 }
 
 def Tile_DrainOp : Tile_Op<"drain"> {
-  let summary = "Waits until all stages are free, starting after the last one that was filled";
+  let summary = "Waits until all stages, or `count` of them, are free, starting after the last one that was filled";
   let description = [{
     Who fills a pipe that products or another block's warps release does so
     before it ends: barriers that somebody may still tell must live.
+
+    With `count`, the stages from the place on: what was in that of the round
+    before is read no more. Others than who fills the stage may wait for it so.
   }];
-  let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
-  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe))";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor, DefaultValuedAttr<I32Attr, "0">:$count);
+  let builders = [OpBuilder<(ins "::mlir::Value":$pipe, "::mlir::Value":$cursor), [{
+    build($_builder, $_state, pipe, cursor, /*count=*/0);
+  }]>];
+  let assemblyFormat = "$pipe `[` $cursor `]` (`count` $count^)? attr-dict `:` qualified(type($pipe))";
+  let hasVerifier = 1;
 }
 
 #endif // KPC_TILE_PIPE

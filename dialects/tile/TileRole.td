@@ -26,7 +26,8 @@ def Tile_RoleOp : Tile_Op<"role", [SingleBlock, SingleBlockImplicitTerminator<"Y
     `registers`, a multiple of 8 from 24 to 256, is what each thread has from
     here on; over all roles they must fit what the block was launched with.
     Without `registers`, they keep those of the launch, and a role may be of
-    some warps of a warpgroup.
+    some warps of a warpgroup. Roles without registers may stand in one that has
+    them, and divide its warps.
 
     ```mlir
     tile.role "consumer" warps 4 to 12 registers 232 {

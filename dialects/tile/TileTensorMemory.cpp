@@ -39,7 +39,7 @@ static LogicalResult verifyInKernel(Operation *Op) {
 LogicalResult TmemAllocOp::verify() {
   if (failed(verifyInKernel(*this)))
     return failure();
-  int64_t Columns = getMemory().getType().getColumns();
+  int64_t Columns = getMemory().getType().getWords();
   if (Columns < FewestColumns || !llvm::isPowerOf2_64(Columns))
     return emitOpError() << "expected a power of two of columns, at least "
                          << FewestColumns << ", got " << Columns;
@@ -54,7 +54,7 @@ LogicalResult TmemAllocOp::verify() {
   for (auto Other : (*this)->getBlock()->getOps<TmemAllocOp>()) {
     if (Other == *this)
       break;
-    Taken += Other.getMemory().getType().getColumns();
+    Taken += Other.getMemory().getType().getWords();
     if (Other.getPair() != getPair())
       return emitOpError("expected all of a kernel's to be of pairs, or none");
   }
@@ -132,6 +132,11 @@ LogicalResult TmemMmaOp::verify() {
       !(A.SumContiguous && B.SumContiguous))
     return emitOpError() << "on " << A.Element
                          << " expected both operands contiguous along K";
+  if (isa<TensorMemoryType>(getA().getType()) &&
+      (getATransposed() || getPair() ||
+       A.Element.getIntOrFloatBitWidth() != 16))
+    return emitOpError("expected an a of 16 bits in tensor memory, without "
+                       "'transposed' and 'pair'");
   int64_t M = A.Outer, N = B.Outer, Blocks = getPair() ? 2 : 1;
   int64_t Step = 256 / int64_t(A.Element.getIntOrFloatBitWidth());
   const layout::InstructionShape *Shape = layout::findShape(
@@ -155,8 +160,8 @@ LogicalResult TmemMmaOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult TmemPartOp::verify() {
-  int64_t Whole = getMemory().getType().getColumns(),
-          Part = getPart().getType().getColumns();
+  int64_t Whole = getMemory().getType().getWords(),
+          Part = getPart().getType().getWords();
   if (Part <= Whole)
     return success();
   return emitOpError() << "expected at most the " << Whole
@@ -232,10 +237,6 @@ static LogicalResult verifyByWarpgroup(Operation *Op) {
 
 static LogicalResult verifyMoved(Operation *Op, FragmentType Fragment,
                                  TensorMemoryType Memory) {
-  if (!Fragment.isTmemLayout() || !Fragment.getElement().isF32() ||
-      !Memory.getElement().isF32())
-    return Op->emitOpError(
-        "expected a fragment of f32 in the layout tmem_32x32b");
   if (Fragment.getColumns() <= Memory.getColumns())
     return verifyByWarpgroup(Op);
   return Op->emitOpError() << "expected at most the " << Memory.getColumns()
@@ -251,10 +252,20 @@ LogicalResult TmemLoadOp::verify() {
   auto Tiles = getMemory().getDefiningOp<TilesOp>();
   if (Tiles && Tiles.getStage().getType().getState() == StageState::Free)
     return emitOpError("expected a full stage, got a free one");
-  return verifyMoved(*this, getFragment().getType().getFragment(),
-                     getMemory().getType());
+  FragmentType To = getFragment().getType().getFragment();
+  TensorMemoryType From = getMemory().getType();
+  if (!To.isTmemLayout() || !To.getElement().isF32() ||
+      !From.getElement().isF32())
+    return emitOpError("expected a fragment of f32 in the layout tmem_32x32b");
+  return verifyMoved(*this, To, From);
 }
 
 LogicalResult TmemStoreOp::verify() {
-  return verifyMoved(*this, getFragment().getType(), getMemory().getType());
+  FragmentType From = getFragment().getType();
+  TensorMemoryType To = getMemory().getType();
+  if (!From.isTmemLayout() || To.getElement().isInteger() ||
+      From.getElement() != To.getElement())
+    return emitOpError("expected a fragment of the memory's floats in the "
+                       "layout tmem_32x32b");
+  return verifyMoved(*this, From, To);
 }

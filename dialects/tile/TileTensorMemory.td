@@ -55,6 +55,11 @@ def Tile_TmemMmaOp : Tile_Op<"tmem_mma"> {
     before the product is over, which only barriers tell: `tile.release …
     after_mma` of the stage that was read, `tile.commit` of the stage of `d`.
 
+    `a` may also lie in tensor memory, 128×K of 16 bits: what other threads have
+    stored there (`tile.tmem_store`) and handed over through a pipe that threads
+    fill. Products on different d may be made in any order (PTX ISA, tcgen05,
+    pipelined instructions): who writes over such an `a` waits for its product.
+
     With `pair`, the product is that of two blocks, begun by the even one for
     both: 256×K by K×N. Each block has its own 128 rows of `a` and of `d`, and
     half of the columns of `b`, at the same places of its memory.
@@ -72,8 +77,9 @@ def Tile_TmemMmaOp : Tile_Op<"tmem_mma"> {
     tile.tmem_mma %a, %b into %d add %more : !a, !b, !d
     ```
   }];
-  let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, Tile_TensorMemoryType:$d, I1:$add,
-                       UnitAttr:$a_transposed, UnitAttr:$b_transposed, UnitAttr:$pair);
+  let arguments = (ins AnyTypeOf<[Tile_SharedType, Tile_TensorMemoryType]>:$a, Tile_SharedType:$b,
+                       Tile_TensorMemoryType:$d, I1:$add, UnitAttr:$a_transposed, UnitAttr:$b_transposed,
+                       UnitAttr:$pair);
   let assemblyFormat = [{$a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `into` $d `add` $add
                          (`pair` $pair^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,`
                          qualified(type($d))}];
@@ -100,6 +106,14 @@ def Tile_TmemLoadOp : Tile_Op<"tmem_load"> {
 
 def Tile_TmemStoreOp : Tile_Op<"tmem_store"> {
   let summary = "Writes a fragment into some columns of tensor memory, and waits until it is there";
+  let description = [{
+    By one warpgroup, as `tile.tmem_load` reads. Elements are those of the memory:
+    f32, or f16 and bf16, two of which are one word; `first` counts elements.
+
+    ```mlir
+    tile.tmem_store %p into %memory[%c0] : !tile.fragment<[128, 64], bf16, tmem_32x32b>, !tile.tmem<[128, 128], bf16>
+    ```
+  }];
   let arguments = (ins Tile_FragmentType:$fragment, Tile_TensorMemoryType:$memory, Index:$first);
   let assemblyFormat = [{$fragment `into` $memory `[` $first `]` attr-dict `:` qualified(type($fragment)) `,`
                          qualified(type($memory))}];
@@ -107,7 +121,7 @@ def Tile_TmemStoreOp : Tile_Op<"tmem_store"> {
 }
 
 def Tile_TmemPartOp : Tile_Op<"tmem_part", [Pure]> {
-  let summary = "Some columns of tensor memory, from column `first` on, maybe of another type";
+  let summary = "Some columns of tensor memory, from column `first` of the memory on, maybe of another type";
   let arguments = (ins Tile_TensorMemoryType:$memory, Index:$first);
   let results = (outs Tile_TensorMemoryType:$part);
   let assemblyFormat = "$memory `[` $first `]` attr-dict `:` qualified(type($memory)) `->` qualified(type($part))";

@@ -27,6 +27,7 @@
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
 #include "passes/graph/TargetNames.h"
+#include "passes/schedule/AttentionBlackwellSchedule.h"
 #include "passes/schedule/AttentionSyncSchedule.h"
 #include "passes/schedule/DecodeSchedule.h"
 #include "passes/schedule/MmaSyncSchedule.h"
@@ -249,9 +250,11 @@ struct DecomposeAttentionPass
   using DecomposeAttentionBase::DecomposeAttentionBase;
 
   /// Why not every target has a builder for it with heads in whole units, where
-  /// f32 that is not `Kept` is stored in 16 bits; empty: all have.
+  /// f32 that is not `Kept` is stored in 16 bits; empty: all have. `Many`: what
+  /// schedules for many queries are asked for.
   std::string refusal(AttentionOp Op, ArrayRef<const target::Target *> All,
-                      const shape::Facts &Facts, const NodePatterns &Kept) {
+                      const shape::Facts &Facts, const NodePatterns &Kept,
+                      schedule::AttentionShape &Many) {
     SymbolicTensorType Q = typeOf(Op.getQ()), V = typeOf(Op.getV());
     Type Element = Q.getElementType();
     std::optional<int64_t> Depth = Q.getStaticDim(3), Width = V.getStaticDim(3);
@@ -267,7 +270,6 @@ struct DecomposeAttentionPass
       return "it is neither of 16 bits nor of f32";
     if (Facts.range(V.getDims()[2]).Min < 1)
       return "its number of keys may be 0";
-    schedule::AttentionShape Many;
     schedule::DecodeShape Few;
     Many.Depth = Few.Depth = int64_t(llvm::alignTo(uint64_t(*Depth), HeadUnit));
     Many.Width = Few.Width = int64_t(llvm::alignTo(uint64_t(*Width), HeadUnit));
@@ -310,6 +312,28 @@ struct DecomposeAttentionPass
            "need none.";
   }
 
+  /// Where a chip with tensor memory has mma.sync's kernel alone.
+  static void tellSync(AttentionOp Op, ArrayRef<const target::Target *> All,
+                       const schedule::AttentionShape &Many) {
+    for (const target::Target *T : All) {
+      if (!T->Can.Tcgen05)
+        continue;
+      std::string Why = schedule::whyNoAttentionBlackwell(Many, *T);
+      if (Why.empty())
+        continue;
+      remark::missed(
+          Op.getLoc(),
+          remark::RemarkOpts::name("attention").category("recognition"))
+          << "On " + std::string(T->Name) +
+                 " an attention of many queries uses mma.sync, not tcgen05, "
+                 "because " +
+                 Why +
+                 ". Heads of these sizes, with --precision fp16 or bf16, "
+                 "use tcgen05.";
+      return;
+    }
+  }
+
   /// Where a GPU might have had the one kernel.
   static void tell(AttentionOp Op, ArrayRef<const target::Target *> All,
                    StringRef Why) {
@@ -331,8 +355,11 @@ struct DecomposeAttentionPass
     for (AttentionOp Op : Ops) {
       if (Op->getParentOfType<RegionOp>())
         continue;
-      std::string Why = refusal(Op, *All, Facts, *Kept);
+      schedule::AttentionShape Many;
+      std::string Why = refusal(Op, *All, Facts, *Kept, Many);
       if (Why.empty()) {
+        if (!hasFewQueries(typeOf(Op.getQ()).getDims()[2], Facts))
+          tellSync(Op, *All, Many);
         if (isRagged(Op)) {
           tellFilled(Op);
           fillHeads(Op);

@@ -8,7 +8,8 @@
 ///
 /// \file
 /// Of each 64 rows a thread holds two, 8 apart: those of elements whose bit 1
-/// is clear and set. So a column is two values for each 64 rows.
+/// is clear and set. So a column is two values for each 64 rows. In the layout
+/// of tensor memory a thread holds one row, and one value of a column.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -37,10 +38,11 @@ Value pack(OpBuilder &B, Location Loc, Type Ty, ArrayRef<Value> Values) {
   return Struct;
 }
 
-/// The value of the column that belongs to element `I` of a fragment of
-/// `Columns` columns.
-int64_t rowOf(int64_t I, int64_t Columns) {
-  int64_t PerBlock = Columns / 2;
+/// The value of the column that belongs to element `I` of a fragment.
+int64_t rowOf(int64_t I, FragmentType Fragment) {
+  if (Fragment.isTmemLayout())
+    return 0;
+  int64_t PerBlock = Fragment.getColumns() / 2;
   return I / PerBlock * 2 + I / 2 % 2;
 }
 
@@ -63,12 +65,17 @@ struct LowerRowNumbers : TilePattern<RowNumbersOp> {
   matchAndRewrite(RowNumbersOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
-    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
-    Value First = W.add(OfWarp, W.shiftRight(Place.Lane, 2));
+    ColumnType To = Op.getResult().getType();
     SmallVector<Value> Rows;
-    for (int64_t I = 0; I < Op.getResult().getType().getPerThread(); ++I)
-      Rows.push_back(W.add(First, I / 2 * 64 + I % 2 * 8));
-    Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
+    if (To.isTmemLayout()) {
+      Rows.push_back(W.bitAnd(Place.Thread, WarpgroupThreads - 1));
+    } else {
+      Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+      Value First = W.add(OfWarp, W.shiftRight(Place.Lane, 2));
+      for (int64_t I = 0; I < To.getPerThread(); ++I)
+        Rows.push_back(W.add(First, I / 2 * 64 + I % 2 * 8));
+    }
+    Type Ty = getTypeConverter()->convertType(To);
     Rewriter.replaceOp(Op, pack(Rewriter, Op.getLoc(), Ty, Rows));
     return success();
   }
@@ -86,7 +93,9 @@ struct LowerApply : TilePattern<ApplyOp> {
       Operands.push_back(unpack(Rewriter, Loc, V));
     Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
     auto To = dyn_cast<FragmentType>(Op.getResult().getType());
-    Value FirstColumn = W.shiftLeft(W.bitAnd(Place.Lane, 3), 1);
+    bool Lanes = To && To.isTmemLayout();
+    Value FirstColumn =
+        Lanes ? Value() : W.shiftLeft(W.bitAnd(Place.Lane, 3), 1);
     SmallVector<Value> Results;
     Block &Body = Op.getBody().front();
     int64_t Count = cast<LLVM::LLVMStructType>(Ty).getBody().size();
@@ -95,10 +104,11 @@ struct LowerApply : TilePattern<ApplyOp> {
       for (auto [Argument, Operand, Values] :
            llvm::zip(Body.getArguments(), Op.getOperands(), Operands)) {
         bool IsColumn = isa<ColumnType>(Operand.getType());
-        Map.map(Argument,
-                Values[To && IsColumn ? rowOf(I, To.getColumns()) : I]);
+        Map.map(Argument, Values[To && IsColumn ? rowOf(I, To) : I]);
       }
-      if (To) {
+      if (Lanes) {
+        Map.map(Body.getArguments().back(), W.i32(I));
+      } else if (To) {
         int64_t InBlock = I % (To.getColumns() / 2);
         Map.map(Body.getArguments().back(),
                 W.add(FirstColumn, InBlock / 4 * 8 + InBlock % 2));
@@ -139,7 +149,7 @@ struct LowerThreadReduce : TilePattern<ThreadReduceOp> {
       if (!Initial.empty())
         Sums[Row][0] = Initial[Row];
     for (auto [I, Element] : llvm::enumerate(Elements)) {
-      int64_t Row = rowOf(I, From.getColumns());
+      int64_t Row = rowOf(I, From);
       Value &Sum = Sums[Row][Seen[Row]++ % Chains];
       Sum = Sum ? combined(Rewriter, Loc, Op.getKind(), Sum, Element) : Element;
     }
@@ -162,6 +172,10 @@ struct LowerLaneReduce : TilePattern<LaneReduceOp> {
   matchAndRewrite(LaneReduceOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
+    if (Op.getParts().getType().isTmemLayout()) {
+      Rewriter.replaceOp(Op, Adaptor.getParts());
+      return success();
+    }
     NvvmWriter W(Rewriter, Loc);
     SmallVector<Value> Values = unpack(Rewriter, Loc, Adaptor.getParts());
     for (int64_t Distance : {1, 2})

@@ -136,8 +136,14 @@ struct LowerDrain : TilePattern<DrainOp> {
       waitUntilFree(W, Pipe, Adaptor.getPipe(), In[0]);
       scf::YieldOp::create(B, Loc, nextOf(B, Loc, Pipe, In[0]));
     };
-    scf::ForOp::create(Rewriter, Op.getLoc(), W.i32(0), W.i32(Pipe.getStages()),
-                       W.i32(1), Adaptor.getCursor(), EachStage);
+    if (Op.getCount() == 1)
+      waitUntilFree(W, Pipe, Adaptor.getPipe(), Adaptor.getCursor());
+    else
+      scf::ForOp::create(
+          Rewriter, Op.getLoc(), W.i32(0),
+          W.i32(Op.getCount() ? Op.getCount() : Pipe.getStages()), W.i32(1),
+          Adaptor.getCursor(), EachStage);
+    fenceAfter(Rewriter, Op.getLoc(), Pipe);
     Rewriter.eraseOp(Op);
     return success();
   }
@@ -184,6 +190,7 @@ struct LowerCommit : TilePattern<CommitOp> {
                          Adaptor.getStage());
     };
     if (Declared.getCompletion() == Completion::Threads) {
+      fenceBefore(Rewriter, Op.getLoc(), Op.getPipe().getType());
       W.syncWarp();
       W.arriveOncePerWarp(Full(), Place);
     } else if (Declared.getCompletion() == Completion::Mma) {
@@ -222,7 +229,7 @@ struct LowerRelease : TilePattern<ReleaseOp> {
     if (!Declared)
       return failure();
     bool InTensorMemory = Op.getPipe().getType().isInTensorMemory();
-    if (InTensorMemory) { // all lanes have read
+    if (InTensorMemory && !Op.getAfterMma()) { // all lanes have read
       fenceBefore(Rewriter, Op.getLoc(), Op.getPipe().getType());
       W.syncWarp();
     }
@@ -254,7 +261,7 @@ struct LowerTiles : TilePattern<TilesOp> {
       int64_t Column = 0;
       for (Type Tile : Pipe.getTiles()) {
         Tiles.push_back(W.pointer(Stage, Column));
-        Column += cast<TensorMemoryType>(Tile).getColumns();
+        Column += cast<TensorMemoryType>(Tile).getWords();
       }
       Rewriter.replaceOp(Op, Tiles);
       return success();

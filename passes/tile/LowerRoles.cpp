@@ -237,6 +237,8 @@ LogicalResult kpc::tile::verifyRoles(gpu::GPUFuncOp Kernel) {
   SmallVector<int64_t> Most(llvm::divideCeil(Threads, WarpgroupThreads), 0);
   bool Inside = true;
   Kernel.walk([&](RoleOp Role) {
+    if (isa<RoleOp>(Role->getParentOp())) // registers are the outer role's
+      return;
     int64_t End = llvm::divideCeil(Role.getEnd(), 4);
     int64_t Own = Role.getRegisters() ? int64_t(Role.getRegisters())
                                       : launchRegisters(Role);
@@ -260,7 +262,8 @@ LogicalResult kpc::tile::verifyRoles(gpu::GPUFuncOp Kernel) {
 }
 
 void kpc::tile::keepWarpsOfRoles(gpu::GPUFuncOp Kernel) {
-  Kernel.walk([](RoleOp Role) {
+  // A role within another comes behind it, and its own warps count.
+  Kernel.walk<WalkOrder::PreOrder>([](RoleOp Role) {
     auto Warps = DenseI32ArrayAttr::get(
         Role.getContext(), {int32_t(Role.getFirst()), int32_t(Role.getEnd())});
     Role.walk([&](Operation *Op) {

@@ -9,7 +9,7 @@
 /// \file
 /// An address of tensor memory has the lane in its high half and the column in
 /// its low half (PTX ISA 9.7.16.1). A tile.tmem_mma becomes one tcgen05.mma for
-/// each step of 32 bytes of the sum.
+/// each step of 32 bytes of the sum: 8 columns of an `a` in tensor memory.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <optional>
 
 using namespace mlir;
 using namespace kpc;
@@ -60,7 +62,7 @@ struct LowerTmemAlloc : TilePattern<TmemAllocOp> {
     NVVM::CTAGroupKind Group = groupOf(Op.getPair());
     byFirstWarp(Rewriter, Loc, this->Place, [&] {
       NVVM::Tcgen05AllocOp::create(Rewriter, Loc, Place,
-                                   W.i32(Op.getMemory().getType().getColumns()),
+                                   W.i32(Op.getMemory().getType().getWords()),
                                    Group);
       if (!isFollowed(Op)) // other blocks may take theirs now
         NVVM::Tcgen05RelinquishAllocPermitOp::create(Rewriter, Loc, Group);
@@ -100,9 +102,9 @@ struct LowerTmemFree : TilePattern<TmemFreeOp> {
     }
     fence(Rewriter, Loc, NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
     byFirstWarp(Rewriter, Loc, Place, [&] {
-      NVVM::Tcgen05DeallocOp::create(
-          Rewriter, Loc, Adaptor.getMemory(),
-          W.i32(Op.getMemory().getType().getColumns()), groupOf(Pair));
+      NVVM::Tcgen05DeallocOp::create(Rewriter, Loc, Adaptor.getMemory(),
+                                     W.i32(Op.getMemory().getType().getWords()),
+                                     groupOf(Pair));
     });
     Rewriter.eraseOp(Op);
     return success();
@@ -120,18 +122,24 @@ struct LowerTmemMma : TilePattern<TmemMmaOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
-    SharedType TileA = Op.getA().getType();
-    OperandDescriptors A(Rewriter, Loc, layout::TensorEngine::Tcgen05, TileA,
-                         Adaptor.getA(), !Op.getATransposed()),
-        B(Rewriter, Loc, layout::TensorEngine::Tcgen05, Op.getB().getType(),
-          Adaptor.getB(), Op.getBTransposed());
+    std::optional<OperandDescriptors> A;
+    if (auto TileA = dyn_cast<SharedType>(Op.getA().getType()))
+      A.emplace(Rewriter, Loc, layout::TensorEngine::Tcgen05, TileA,
+                Adaptor.getA(), !Op.getATransposed());
+    OperandDescriptors B(Rewriter, Loc, layout::TensorEngine::Tcgen05,
+                         Op.getB().getType(), Adaptor.getB(),
+                         Op.getBTransposed());
     layout::InstructionDescriptor Described = describe(Op);
     Value Instruction = W.i32(int64_t(Described.encode()));
     Value Add = Adaptor.getAdd();
-    int64_t K = Op.getATransposed() ? TileA.getRows() : TileA.getColumns();
-    int64_t Steps = K * int64_t(TileA.getElementBits()) / 256;
+    TileFactor Left = leftFactor(Op.getA().getType(), Op.getATransposed());
+    int64_t Steps =
+        Left.Sum * int64_t(Left.Element.getIntOrFloatBitWidth()) / 256;
     for (int64_t Step = 0; Step < Steps; ++Step) {
-      Value OfA = A.at(Step, 0), OfB = B.at(Step, 0);
+      constexpr int64_t StepColumns = 8; // of 32 bits: 32 bytes of a row
+      Value OfA =
+          A ? A->at(Step, 0) : W.pointer(Adaptor.getA(), Step * StepColumns);
+      Value OfB = B.at(Step, 0);
       NVVM::Tcgen05MMAOp::create(
           Rewriter, Loc, kindOf(Described.Kind), groupOf(Op.getPair()),
           NVVM::Tcgen05MMACollectorOp::DISCARD,
@@ -161,7 +169,7 @@ struct LowerTmemMma : TilePattern<TmemMmaOp> {
   /// M and N are those of the pair.
   static layout::InstructionDescriptor describe(TmemMmaOp Op) {
     layout::InstructionDescriptor I;
-    Type OfA = Op.getA().getType().getElement(),
+    Type OfA = leftFactor(Op.getA().getType(), Op.getATransposed()).Element,
          OfB = Op.getB().getType().getElement();
     I.Kind = OfA.isF32()                        ? layout::Tcgen05Kind::TF32
              : OfA.getIntOrFloatBitWidth() == 8 ? layout::Tcgen05Kind::F8F6F4
@@ -192,12 +200,12 @@ int64_t columnsAtOnce(int64_t Left) {
   return Columns;
 }
 
-/// Where this warp's rows are, from column `First` on: the lane is the high
-/// half of the address.
+/// Where this warp's rows are, from column `First` (i32) on: the lane is the
+/// high half of the address.
 Value placeOfWarp(NvvmWriter &W, Value Memory, Value First,
                   const ThreadPlace &Place) {
   Value Lane = W.shiftLeft(W.bitAnd(Place.Warp, 3), 5 + 16);
-  return W.pointer(Memory, W.add(Lane, W.toI32(First)));
+  return W.pointer(Memory, W.add(Lane, First));
 }
 
 auto laneShape() { return NVVM::Tcgen05LdStShape::SHAPE_32X32B; }
@@ -210,7 +218,8 @@ struct LowerTmemLoad : TilePattern<TmemLoadOp> {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
     FragmentType To = Op.getFragment().getType().getFragment();
-    Value From = placeOfWarp(W, Adaptor.getMemory(), Adaptor.getFirst(), Place);
+    Value From =
+        placeOfWarp(W, Adaptor.getMemory(), W.toI32(Adaptor.getFirst()), Place);
     Value Result = LLVM::UndefOp::create(
         Rewriter, Loc,
         getTypeConverter()->convertType(Op.getFragment().getType()));
@@ -241,16 +250,21 @@ struct LowerTmemStore : TilePattern<TmemStoreOp> {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
     FragmentType From = Op.getFragment().getType();
-    Value To = placeOfWarp(W, Adaptor.getMemory(), Adaptor.getFirst(), Place);
-    for (int64_t Column = 0; Column < From.getColumns();) {
-      int64_t Count = columnsAtOnce(From.getColumns() - Column);
+    int64_t PerWord = 32 / int64_t(From.getElement().getIntOrFloatBitWidth());
+    Value First = W.toI32(Adaptor.getFirst());
+    Value To =
+        placeOfWarp(W, Adaptor.getMemory(),
+                    PerWord == 2 ? W.shiftRight(First, 1) : First, Place);
+    int64_t Columns = From.getColumns() / PerWord;
+    for (int64_t Column = 0; Column < Columns;) {
+      int64_t Count = columnsAtOnce(Columns - Column);
       Value Numbers = LLVM::UndefOp::create(
-          Rewriter, Loc, VectorType::get(Count, From.getElement()));
-      for (int64_t I = 0; I < Count; ++I)
+          Rewriter, Loc, VectorType::get(Count * PerWord, From.getElement()));
+      for (int64_t I = 0; I < Count * PerWord; ++I)
         Numbers = LLVM::InsertElementOp::create(
             Rewriter, Loc, Numbers,
             LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getFragment(),
-                                         Column + I),
+                                         Column * PerWord + I),
             W.i32(I));
       Value Words = LLVM::BitcastOp::create(
           Rewriter, Loc, VectorType::get(Count, Rewriter.getI32Type()),

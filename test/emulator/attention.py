@@ -55,6 +55,11 @@ MASKS = [(True, ""), (False, "bool"), (True, "float"), (False, "")]
 FORCED = {f"forced_{number}": f"attention_mmasync {cut}" for number, cut in enumerate(CUTS)}
 FORCED_CASES = [(name, "bf16" if number % 2 else "fp16", 1, 2, 1 + number % 2, 270, 333, (64, 48, 32)[number % 3], *MASKS[number % 4], number % 5 == 0, 0)
                 for number, name in enumerate(FORCED)]
+# By tcgen05: what heads of 64 and 128 have of the above, then each way to cut them.
+TENSOR_MEMORY = "attention_tcgen05 256x128 stages 2 fma 2"
+TENSOR_MEMORY_CUTS = ["128x128 stages 2 fma 0", "256x64 stages 2 fma 3", "128x64 stages 3 fma 1", "256x128 stages 2 fma 4"]
+TENSOR_MEMORY_CASES = [(f"cut_{at}", "bf16" if at % 2 else "fp16", 1, 2, 1 + at % 2, 270, 333, (64, 128)[at % 2], *MASKS[at], at % 2 == 0, 0,
+                        (0, 64, 0, 0)[at]) for at in range(len(TENSOR_MEMORY_CUTS))]
 # Past keys and tokens in any number: which keys a tile of queries sees is computed, with extremes that are not below zero.
 RANGES = {"sequence": "1..200:opt=128", "past": "0..256:opt=32"}
 SIZES = [{"sequence": 5}, {"sequence": 130, "past": 70}, {"sequence": 64, "past": 0}]
@@ -100,10 +105,28 @@ def dynamic_cases(family):
         yield dataclasses.replace(one, ranges=RANGES, sizes=sizes)
 
 
+def fits_tensor_memory(one):
+    """Heads of other sizes are mma.sync's on every chip but Hopper."""
+    return all(size in (0, 64, 128) for size in (one[7], *one[12:13]))
+
+
+def by_tensor_memory():
+    """By force: for so small sizes the cost models may have mma.sync. Where past keys are joined, that is a kernel too, and nothing is forced."""
+    for one in CASES + CAPPED:
+        if fits_tensor_memory(one):
+            yield case("attention_tcgen05", f"tensor_{one[0]}", *one[1:], schedule="" if one[11] else TENSOR_MEMORY)
+    for one, cut in zip(TENSOR_MEMORY_CASES, TENSOR_MEMORY_CUTS):
+        yield case("attention_tcgen05", *one, schedule=f"attention_tcgen05 {cut}")
+    for one in dynamic_cases("attention_tcgen05"):
+        yield dataclasses.replace(one, name=f"tensor_{one.name}")
+
+
 def cases(target):
+    has_tensor_memory = target in ("sm_100a", "sm_103a", "sm_110a")
     family = "attention" if target == "sm_90a" else "attention_mmasync"
-    yield from (case(family, *one) for one in CASES + OTHER_WIDTHS + CAPPED + RAGGED_HEADS)
-    yield from dynamic_cases(family)
+    yield from (case(family, *one) for one in CASES + OTHER_WIDTHS + CAPPED + RAGGED_HEADS
+                if not (has_tensor_memory and fits_tensor_memory(one)))
+    yield from by_tensor_memory() if has_tensor_memory else dynamic_cases(family)
     if target != "sm_90a":
         yield from (case(family, *one, schedule=FORCED[one[0]]) for one in FORCED_CASES)
         # tf32 is no faster than fp32 on sm_120a: split factors are loops there.

@@ -59,6 +59,8 @@ KERNELS = {
                                                                        schedule="gemm 256x256x64 stages 2 group_m 2 pair"))),
     "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
     "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
+    "attention_tensor_memory": ("sm_100a", lambda: attention.case("attention_tcgen05", "attention_tensor_memory", "fp16", 1, 1, 1, 150, 500, 64, False, "",
+                                                                  False, 0, schedule="attention_tcgen05 256x128 stages 2 fma 2")),
     "attention_mmasync": ("sm_80", lambda: attention.case("attention_mmasync", "attention_mmasync", "fp16", 1, 2, 1, 70, 200, 32, True, "", False, 0, 64,
                                                           schedule="attention_mmasync 64x32 warpgroup 64 stages 2 queries shared")),
     "attention_one_stage": ("sm_80", lambda: attention.case("attention_mmasync", "attention_one_stage", "fp16", 1, 1, 1, 70, 300, 32, False, "", False, 0,

@@ -20,7 +20,7 @@ import onnx
 
 import weights
 
-FAMILIES = {"attention", "attention_mmasync", "decode"}
+FAMILIES = {"attention", "attention_tcgen05", "attention_mmasync", "decode"}
 DIMS = {"batch": "1..8:opt=2", "sequence": "1..64:opt=32"}
 
 

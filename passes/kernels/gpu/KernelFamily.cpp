@@ -24,6 +24,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"attention of few queries", FamilyClass::Attention,
        queryAttentionDecode},
       {"attention (wgmma)", FamilyClass::Attention, queryAttentionHopper},
+      {"attention (tcgen05)", FamilyClass::Attention, queryAttentionBlackwell},
       {"attention (mma.sync)", FamilyClass::Attention, queryAttentionMmaSync},
       {"transpose", FamilyClass::Transpose, queryGpuTranspose},
       {"few-row GEMM", FamilyClass::FewRowGemm, queryGpuGemv},

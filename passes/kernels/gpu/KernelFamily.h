@@ -176,11 +176,11 @@ struct KernelFamily {
 llvm::ArrayRef<KernelFamily> gpuFamilies();
 
 FamilyQuery queryGpuSortRuns, queryGpuDigits, queryGpuScan,
-    queryAttentionDecode, queryAttentionHopper, queryAttentionMmaSync,
-    queryGpuTranspose, queryGpuGemv, queryGemmHopper, queryGemmBlackwell,
-    queryConvHopper, queryConvBlackwell, queryConvMmaSync, queryGemmMmaSync,
-    queryGemmMmaScaled, queryGemmBlackwellScaled, queryGpuContraction,
-    queryGpuRows, queryGpuColumns, queryGpuRowReduction,
+    queryAttentionDecode, queryAttentionHopper, queryAttentionBlackwell,
+    queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv, queryGemmHopper,
+    queryGemmBlackwell, queryConvHopper, queryConvBlackwell, queryConvMmaSync,
+    queryGemmMmaSync, queryGemmMmaScaled, queryGemmBlackwellScaled,
+    queryGpuContraction, queryGpuRows, queryGpuColumns, queryGpuRowReduction,
     queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.

@@ -127,3 +127,12 @@ func.func @f(%pipe: !pipe, %free: !tile.stage<free>) {
   %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !a, !a
   return
 }
+
+// -----
+
+!pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
+func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
+  // expected-error @below {{'tile.drain' op expected at most the 2 stages of the pipe, got 3}}
+  tile.drain %pipe[%cursor] count 3 : !pipe
+  return
+}

@@ -146,3 +146,18 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.role "products" warps 0 to 4 registers 40 {
+    ^bb0(%group: index):
+      // expected-error @below {{'tile.role' op in a role expected some of its warps, whose registers that role sets}}
+      tile.role "mma" warps 3 to 5 {
+      ^bb0(%inner: index):
+      }
+    }
+    gpu.return
+  }
+}

@@ -293,3 +293,42 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Of a pair each block would have its own: not here yet.
+!a = !tile.tmem<[128, 64], bf16>
+!b = !tile.smem<[64, 32], bf16, swizzle 64>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.barrier_init
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op expected an a of 16 bits in tensor memory, without 'transposed' and 'pair'}}
+        tile.tmem_mma %a, %b into %d add %no pair : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.tmem<[128, 48], bf16>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.barrier_init
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op expected one K in both operands, got 48 in a and 64 in b}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}

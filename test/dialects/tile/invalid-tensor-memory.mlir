@@ -2,8 +2,18 @@
 
 // Tensor memory.
 
-// expected-error @below {{elements of tensor memory are f32 or ui32, not 'bf16'}}
-func.func private @f(!tile.tmem<[128, 64], bf16>)
+// expected-error @below {{elements of tensor memory are f32, ui32, f16 or bf16, not 'f64'}}
+func.func private @f(!tile.tmem<[128, 64], f64>)
+
+// -----
+
+// expected-error @below {{elements of 16 bits come in pairs: columns are even}}
+func.func private @f(!tile.tmem<[128, 33], bf16>)
+
+// -----
+
+// expected-error @below {{a column in the layout tmem_32x32b has 128 rows}}
+func.func private @f(!tile.column<64, f32, tmem_32x32b>)
 
 // -----
 
@@ -34,7 +44,7 @@ func.func private @f(!tile.pipe<2 of [f32]>)
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.pipe' op expected completion 'mma' for stages in tensor memory, and for no others}}
+    // expected-error @below {{'tile.pipe' op expected completion 'mma' or 'threads' for stages in tensor memory, and 'mma' for no others}}
     %p = tile.pipe tma consumers 4 : !tile.pipe<2 of [!tile.tmem<[128, 64], f32>]>
     tile.barrier_init
     gpu.return
@@ -45,7 +55,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.pipe' op expected completion 'mma' for stages in tensor memory, and for no others}}
+    // expected-error @below {{'tile.pipe' op expected completion 'mma' or 'threads' for stages in tensor memory, and 'mma' for no others}}
     %p = tile.pipe mma consumers 4 : !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     tile.barrier_init
     gpu.return
@@ -352,7 +362,7 @@ gpu.module @m {
 !b = !tile.smem<[64, 64], bf16, swizzle 128>
 !d = !tile.tmem<[128, 64], f32>
 func.func @f(%f: !tile.fragment<[128, 64], bf16, tmem_32x32b>, %d: !d, %c0: index) {
-  // expected-error @below {{'tile.tmem_store' op expected a fragment of f32 in the layout tmem_32x32b}}
+  // expected-error @below {{'tile.tmem_store' op expected a fragment of the memory's floats in the layout tmem_32x32b}}
   tile.tmem_store %f into %d[%c0] : !tile.fragment<[128, 64], bf16, tmem_32x32b>, !d
   return
 }
@@ -406,9 +416,12 @@ func.func @f(%pipe: !pipe, %stage: !tile.stage<full>) {
 
 // -----
 
-func.func @f(%v: f32) {
-  // expected-error @below {{'tile.splat' op expected fragments in the layout of wgmma, got tmem_32x32b}}
-  %f = tile.splat %v : f32 -> !tile.fragment<[128, 64], f32, tmem_32x32b>
+func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>, %c: !tile.column<128, f32>) {
+  // expected-error @below {{'tile.apply' op expected operands of the result's shape, got '!tile.column<128, f32>' for '!tile.fragment<[128, 64], f32, tmem_32x32b>'}}
+  %g = tile.apply %f, %c : !tile.fragment<[128, 64], f32, tmem_32x32b>, !tile.column<128, f32> -> !tile.fragment<[128, 64], f32, tmem_32x32b> {
+  ^bb0(%x: f32, %y: f32, %column: i32):
+    tile.yield %x : f32
+  }
   return
 }
 
@@ -431,7 +444,7 @@ func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>, %t: !tile.smem<[12
 // -----
 
 func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>) {
-  // expected-error @below {{'tile.thread_reduce' op expected fragments in the layout of wgmma, got tmem_32x32b}}
+  // expected-error @below {{'tile.thread_reduce' op expected a result in the fragment's layout}}
   %c = tile.thread_reduce add %f : !tile.fragment<[128, 64], f32, tmem_32x32b> -> !tile.column<128, f32, partial>
   return
 }

@@ -7,12 +7,15 @@
 // RUN: kpc-opt --decompose-attention=targets=sm_90a,host:x86-64-v3 %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: kpc-opt --decompose-attention=targets=host:x86-64-v3 %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=HOST --allow-empty
 // RUN: kpc-opt --decompose-attention=targets=sm_90a %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=FILLED
+// RUN: kpc-opt --decompose-attention='targets=sm_90a,sm_100a tf32=true' %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=SYNC
 // RUN: not kpc-opt --decompose-attention=targets=sm_9 %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // UNKNOWN: sm_9
 
 // REMARK: An attention is not one kernel, because there is none for host:x86-64-v3.
 // HOST-NOT: remark
+// Heads of 65 and of f32; those of 64 need no word.
+// SYNC: On sm_100a an attention of many queries uses mma.sync, not tcgen05, because its heads are not of 64 or 128 elements of 16 bits. Heads of these sizes, with --precision fp16 or bf16, use tcgen05.
 
 !q = !graph.tensor<[2, 4, s, 64], f16>
 !k = !graph.tensor<[2, 4, t, 64], f16>

@@ -484,8 +484,35 @@ INSTANTIATE_TEST_SUITE_P(Attention, AttentionTile,
                            return std::string(Info.param.Name);
                          });
 
+/// Scores, powers and sums in tensor memory: heads of 64 and 128.
+const char *const TensorMemoryChips[] = {"sm_100a", "sm_103a", "sm_110a"};
+
+class AttentionBlackwellTile
+    : public ::testing::TestWithParam<std::tuple<const char *, Heads>> {};
+
+TEST_P(AttentionBlackwellTile, IsAssembledWithoutLoss) {
+  auto [Target, H] = GetParam();
+  if (H.Depth != 64 && H.Depth != 128)
+    return;
+  // The first chip has all, the others a sample.
+  if (std::string_view(Target) != TensorMemoryChips[0] &&
+      !isChipInSample(TensorMemoryChips, Target, H.Name))
+    return;
+  expectNoLoss(textOf(H), {"attention_tcgen05 ", OfBlackwell, 4}, Target);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Attention, AttentionBlackwellTile,
+    ::testing::Combine(::testing::ValuesIn(TensorMemoryChips),
+                       ::testing::ValuesIn(Attentions)),
+    [](const ::testing::TestParamInfo<AttentionBlackwellTile::ParamType>
+           &Info) {
+      return std::string(std::get<0>(Info.param)) + "_" +
+             std::get<1>(Info.param).Name;
+    });
+
 /// The same on mma.sync.
-const char *const AttentionChips[] = {"sm_80", "sm_86", "sm_100a", "sm_120a"};
+const char *const AttentionChips[] = {"sm_80", "sm_86", "sm_120a"};
 
 class AttentionSyncTile
     : public ::testing::TestWithParam<std::tuple<const char *, Heads>> {};

@@ -24,7 +24,7 @@ bool usesTensorCores(const KernelFacts *K) {
     return false;
   for (const char *Family :
        {"gemm ", "mmasync ", "gemv ", "conv ", "conv_mmasync ", "attention ",
-        "attention_mmasync ", "decode "})
+        "attention_tcgen05 ", "attention_mmasync ", "decode "})
     if (K->Family.starts_with(Family))
       return true;
   return false;

@@ -1,5 +1,4 @@
-//===- AttentionHopper.cpp - Fused attention on wgmma
-//-------------------------===//
+//===- AttentionHopper.cpp - Fused attention on wgmma ---------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,7 +24,6 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionHopper.h"
-#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/KernelFamily.h"
 
@@ -37,13 +35,6 @@ namespace kpc::kernels {
 
 using schedule::AttentionSchedule;
 using shape::Expr;
-
-namespace {
-
-/// What TMA asks of strides, in bytes.
-constexpr int64_t StrideBytes = 16;
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Declarations
@@ -65,33 +56,6 @@ void AttentionHopper::declareTypes() {
   PowersTy = tile::PackedType::get(Context, {64, S.TileKeys}, Element);
 }
 
-/// A parameter of the kernel for copies of rows of `H`.
-BlockArgument AttentionHopper::addView(const HeadsInMemory &H,
-                                       tile::SharedType Tile, const Expr &Heads,
-                                       const Expr &Rows, int64_t Columns) {
-  Builder B(W.B.getContext());
-  int64_t BoxRows = std::min<int64_t>(Tile.getRows(), 256);
-  auto View = tile::ViewType::get(W.B.getContext(), Element,
-                                  {1, 1, BoxRows, Tile.getLineElements()},
-                                  Tile.getSwizzle());
-  SmallVector<Expr> Dims = {Expr(Columns), Rows, Heads + H.FirstHead, A.Batch};
-  SmallVector<Expr> Strides;
-  for (unsigned I : {2, 1, 0})
-    Strides.push_back(H.Strides[I] * (StrideBytes / 8));
-  SmallVector<int64_t> Box(View.getBox());
-  std::reverse(Box.begin(), Box.end());
-  TensorMaps.push_back(kernel::TensorMapAttr::get(
-      B.getContext(), H.Argument, H.Element,
-      kernel::textsOf(B.getContext(), Dims),
-      kernel::textsOf(B.getContext(), Strides), B.getDenseI64ArrayAttr(Box),
-      View.getSwizzle(), kernel::DefaultL2, kernel::TensorMapFill::Zero,
-      /*traversal=*/{}, /*im2col=*/{}));
-  func::FuncOp Func = Form.Func;
-  unsigned Position = Func.getNumArguments();
-  (void)Func.insertArgument(Position, View, {}, Func.getLoc());
-  return Func.getArgument(Position);
-}
-
 void AttentionHopper::declare() {
   tile::SharedType StagedRows =
       shared(64, schedule::stagedColumns(A.Width)); // one store of a warpgroup
@@ -99,8 +63,7 @@ void AttentionHopper::declare() {
   ViewK = addView(A.K, TileK, A.Groups, A.Keys, A.Depth);
   ViewV = addView(A.V, TileV, A.Groups, A.Keys, A.Width);
   ViewY = addView(A.Y, StagedRows, A.Heads, A.Queries, A.Width);
-  Form.Func->setAttr(kernel::KernelDialect::TensorMapsAttrHelper::getNameStr(),
-                     W.B.getArrayAttr(TensorMaps));
+  describeViews();
   auto Pipe = [&](tile::PipeType Ty) -> Value {
     return tile::PipeOp::create(W.B, W.Loc, Ty, tile::Completion::Tma,
                                 /*producers=*/1, S.consumers() * 4);
@@ -109,12 +72,7 @@ void AttentionHopper::declare() {
   PipeK = Pipe(PipeKTy);
   PipeV = Pipe(PipeVTy);
   StagingTile = tile::AllocOp::create(W.B, W.Loc, Staging);
-  QueryCount = W.size(A.QueriesSize);
-  KeyCount = W.size(A.KeysSize);
-  Queries32 = toI32(QueryCount);
-  Keys32 = toI32(KeyCount);
-  if (A.Op.getOffset())
-    Offset32 = toI32(A.Op.getOffset());
+  declareSizes();
   Heads32 = toI32(W.size(A.HeadsSize));
   HeadsPerGroup = compute<arith::DivUIOp>(Heads32, toI32(W.size(A.GroupsSize)));
   RowTiles = ceilDivI32(Queries32, S.TileQueries);
@@ -209,20 +167,6 @@ AttentionHopper::eachTurn(ValueRange Carried,
 // The producer
 //===----------------------------------------------------------------------===//
 
-/// Copies one tile into the pipe; the cursor behind it.
-Value AttentionHopper::fill(Value Pipe, Value Cursor, Value View,
-                            ValueRange At) {
-  auto Free = tile::StageType::get(W.B.getContext(), tile::StageState::Free);
-  auto Ty = cast<tile::PipeType>(Pipe.getType());
-  Value Stage = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, Cursor);
-  Value Tile = tile::TilesOp::create(W.B, W.Loc, TypeRange{Ty.getTiles()[0]},
-                                     Pipe, Stage)
-                   .getResult(0);
-  tile::TmaLoadOp::create(W.B, W.Loc, View, At, Tile, Pipe, Stage);
-  tile::CommitOp::create(W.B, W.Loc, Pipe, Stage);
-  return next(Pipe, Cursor);
-}
-
 AttentionHopper::Values AttentionHopper::startOfPipes() {
   return {cursor(), cursor(), cursor()};
 }
@@ -232,12 +176,8 @@ AttentionHopper::Values AttentionHopper::startOfPipes() {
 AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
                                                   ValueRange Cursors) {
   Value Zero = W.index(0);
-  auto InMemory = [&](Value Head, const HeadsInMemory &H) {
-    return H.FirstHead ? compute<arith::AddIOp>(Head, W.index(H.FirstHead))
-                       : Head;
-  };
-  Value GroupK = InMemory(Where.Group, A.K),
-        GroupV = InMemory(Where.Group, A.V);
+  Value GroupK = headInMemory(Where.Group, A.K),
+        GroupV = headInMemory(Where.Group, A.V);
   auto RowsAt = [&](Value Group, Value Block) -> Values {
     Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
     return {Where.Batch, Group, Row, Zero};
@@ -246,7 +186,7 @@ AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
   Value Keys = fill(PipeK, Cursors[1], ViewK, RowsAt(GroupK, Last));
   Value Queries =
       fill(PipeQ, Cursors[0], ViewQ,
-           {Where.Batch, InMemory(Where.Head, A.Q), Where.Row, Zero});
+           {Where.Batch, headInMemory(Where.Head, A.Q), Where.Row, Zero});
   Values Ends =
       W.loop(i32(0), Last, i32(1), {Keys, Cursors[2]},
              [&](Value I, ValueRange At) -> Values {

@@ -14,16 +14,16 @@
 #ifndef KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONHOPPER_H
 #define KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONHOPPER_H
 
-#include "passes/kernels/gpu/attention/AttentionSoftmax.h"
+#include "passes/kernels/gpu/attention/AttentionTma.h"
 #include "passes/schedule/AttentionSchedule.h"
 
 namespace kpc::kernels {
 
-class AttentionHopper : AttentionSoftmax {
+class AttentionHopper : AttentionTma {
 public:
   AttentionHopper(FusedKernel &Form, AttentionKernel &A,
                   const schedule::AttentionSchedule &S)
-      : AttentionSoftmax(Form, A), S(S) {}
+      : AttentionTma(Form, A), S(S) {}
 
   mlir::LogicalResult emit(GpuLaunch &Launch);
 
@@ -51,9 +51,6 @@ private:
 
   // Declarations.
   void declareTypes();
-  mlir::BlockArgument addView(const HeadsInMemory &H, tile::SharedType Tile,
-                              const shape::Expr &Heads, const shape::Expr &Rows,
-                              int64_t Columns);
   void declare();
 
   // Tiles.
@@ -68,7 +65,6 @@ private:
   void produce();
   Values startOfPipes();
   Values fillTile(const Place &Where, ValueRange Cursors);
-  Value fill(Value Pipe, Value Cursor, Value View, ValueRange At);
   void consume(Value Group);
   Value scoresOf(Value Queries, Value KeyCursor,
                  llvm::function_ref<void()> Meanwhile);
@@ -88,10 +84,8 @@ private:
   bool mayHideAll() const;
 
   // Small pieces.
-  std::pair<Value, Value> waitFor(Value Pipe, Value Cursor);
   std::pair<Value, Value> waitForQueries(Value Cursor, Value Group);
   Value renewed(Value V);
-  Value rowsOf(Value Tile, Value First);
 
   const schedule::AttentionSchedule &S;
   tile::SharedType TileQ, TileK, TileV, Staging;
@@ -102,7 +96,6 @@ private:
   Value PipeQ, PipeK, PipeV, StagingTile;
   Value Heads32, HeadsPerGroup, Tiles, PerHead; ///< i32
   Value RowTiles;                               ///< i32
-  llvm::SmallVector<mlir::Attribute> TensorMaps;
 };
 
 } // namespace kpc::kernels

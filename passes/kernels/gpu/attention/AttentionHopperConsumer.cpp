@@ -1,5 +1,4 @@
-//===- AttentionHopperConsumer.cpp - Products and softmax
-//---------------------===//
+//===- AttentionHopperConsumer.cpp - Products and softmax -----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -75,30 +74,11 @@ void AttentionHopper::makePowers(Value Scores, Value Shift, Value Total,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The stage at a place, when it is full, and its tile.
-std::pair<Value, Value> AttentionHopper::waitFor(Value Pipe, Value Cursor) {
-  auto Full = tile::StageType::get(W.B.getContext(), tile::StageState::Full);
-  auto Ty = cast<tile::PipeType>(Pipe.getType());
-  Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, Cursor);
-  Value Tile = tile::TilesOp::create(W.B, W.Loc, TypeRange{Ty.getTiles()[0]},
-                                     Pipe, Stage)
-                   .getResult(0);
-  return {Stage, Tile};
-}
-
-Value AttentionHopper::rowsOf(Value Tile, Value First) {
-  auto Whole = cast<tile::SharedType>(Tile.getType());
-  auto Part = tile::SharedType::get(W.B.getContext(), {64, Whole.getColumns()},
-                                    Whole.getElement(), Whole.getSwizzle(),
-                                    Whole.getPitch());
-  return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Tile, First);
-}
-
 /// The queries of a tile and the stage they are in.
 std::pair<Value, Value> AttentionHopper::waitForQueries(Value Cursor,
                                                         Value Group) {
   auto [Stage, Tile] = waitFor(PipeQ, Cursor);
-  return {Stage, rowsOf(Tile, W.mul(Group, W.index(64)))};
+  return {Stage, rowsOf(Tile, W.mul(Group, W.index(64)), 64)};
 }
 
 /// Begins the product of queries and keys, and gives the scores when they are
@@ -234,7 +214,7 @@ void AttentionHopper::storeTile(const Place &Where, Value Group, Value Sums,
   MLIRContext *Context = W.B.getContext();
   Value Inverse = inverseOf(Parts);
   Value First = W.mul(Group, W.index(64));
-  Value Staged = rowsOf(StagingTile, First);
+  Value Staged = rowsOf(StagingTile, First, 64);
   int64_t Width = SumsTy.getColumns(), Step = Staging.getColumns();
   for (int64_t C = 0; C < Width; C += Step) {
     auto Part = tile::FragmentType::get(Context, {64, Step}, W.B.getF32Type());
@@ -265,7 +245,7 @@ void AttentionHopper::consume(Value Group) {
     Value Tile =
         tile::TilesOp::create(W.B, W.Loc, TypeRange{TileQ}, PipeQ, Stage)
             .getResult(0);
-    return rowsOf(Tile, W.mul(Group, W.index(64)));
+    return rowsOf(Tile, W.mul(Group, W.index(64)), 64);
   };
   Values Pipes = startOfPipes();
   auto [FirstStage, FirstQueries] = waitForQueries(Pipes[0], Group);

@@ -93,9 +93,6 @@ private:
   State step(Value Number, const State &Before);
   void store(const State &Last);
 
-  bool needsMask() const {
-    return A.Offset || A.Facts.divisor(A.Keys) % S.TileKeys != 0;
-  }
   Value multiply(Value Left, Value Right, Value Sums, bool Transposed) {
     tile::Tf32 As = !A.isF32()       ? tile::Tf32::Rounded
                     : A.Op.getTf32() ? tile::Tf32::Cut
@@ -124,12 +121,7 @@ private:
 /// the same keys. Under a causal mask the one with most keys comes first: what
 /// is left at the end is short.
 void AttentionMmaSync::place() {
-  QueryCount = W.size(A.QueriesSize);
-  KeyCount = W.size(A.KeysSize);
-  Queries32 = toI32(QueryCount);
-  Keys32 = toI32(KeyCount);
-  if (A.Op.getOffset())
-    Offset32 = toI32(A.Op.getOffset());
+  declareSizes();
   Value Heads = toI32(W.size(A.HeadsSize));
   Value PerGroup = compute<arith::DivUIOp>(Heads, toI32(W.size(A.GroupsSize)));
   Value Tiles = ceilDivI32(Queries32, S.TileQueries);
@@ -387,23 +379,7 @@ AttentionMmaSync::State AttentionMmaSync::step(Value Number,
   }
 
   Scores = capped(Scores);
-  // What hides and biases scores; in most blocks nothing is hidden.
-  if (!needsMask()) {
-    Scores = scored(Mine, Scores, Block, /*MayEnd=*/false);
-  } else {
-    auto If = scf::IfOp::create(
-        W.B, W.Loc, TypeRange{ScoresTy},
-        compare(arith::CmpIPredicate::sge, Block, Blocks.Whole),
-        /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard Guard(W.B);
-    W.B.setInsertionPointToStart(If.thenBlock());
-    Value Bounded = scored(Mine, Scores, Block, /*MayEnd=*/true);
-    scf::YieldOp::create(W.B, W.Loc, masked(Mine.Row, Bounded, Block));
-    W.B.setInsertionPointToStart(If.elseBlock());
-    scf::YieldOp::create(W.B, W.Loc,
-                         scored(Mine, Scores, Block, /*MayEnd=*/false));
-    Scores = If.getResult(0);
-  }
+  Scores = visible(Mine, Scores, Block, Blocks);
 
   State After = grown(Before, greatest(Scores, /*Chains=*/1));
   Value Powers = powers(Scores, shiftOf(After.Most, /*MayBeNone=*/true));

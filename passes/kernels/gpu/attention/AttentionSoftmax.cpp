@@ -8,6 +8,7 @@
 #include "passes/kernels/gpu/attention/AttentionSoftmax.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
 #include <numbers>
@@ -16,17 +17,27 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-void AttentionSoftmax::declareSoftmax(int64_t Rows, int64_t Keys) {
+void AttentionSoftmax::declareSoftmax(int64_t Rows, int64_t Keys,
+                                      tile::FragmentLayout Layout) {
   MLIRContext *Context = W.B.getContext();
   this->Rows = Rows;
   TileKeys = Keys;
   Element = A.Q.Element;
   Type F32 = W.B.getF32Type();
-  ScoresTy = tile::FragmentType::get(Context, {Rows, Keys}, F32);
-  ColumnTy = tile::ColumnType::get(Context, Rows, F32, /*parts=*/false);
-  PartsTy = tile::ColumnType::get(Context, Rows, F32, /*parts=*/true);
+  ScoresTy = tile::FragmentType::get(Context, {Rows, Keys}, F32, Layout);
+  ColumnTy = tile::ColumnType::get(Context, Rows, F32, /*parts=*/false, Layout);
+  PartsTy = tile::ColumnType::get(Context, Rows, F32, /*parts=*/true, Layout);
   // With a bias the scores are scaled where it is added.
   Scale = A.Op.getBias() ? 1 : A.scoreFactor();
+}
+
+void AttentionSoftmax::declareSizes() {
+  QueryCount = W.size(A.QueriesSize);
+  KeyCount = W.size(A.KeysSize);
+  Queries32 = toI32(QueryCount);
+  Keys32 = toI32(KeyCount);
+  if (A.Op.getOffset())
+    Offset32 = toI32(A.Op.getOffset());
 }
 
 tile::SharedType AttentionSoftmax::shared(int64_t Rows, int64_t Columns) {
@@ -123,7 +134,7 @@ Value AttentionSoftmax::scored(const QueriesAt &Where, Value Scores,
 /// A row sees the columns before its limit.
 Value AttentionSoftmax::masked(Value FirstRow, Value Scores, Value Block) {
   auto IndexTy = tile::ColumnType::get(W.B.getContext(), Rows, W.B.getI32Type(),
-                                       /*parts=*/false);
+                                       /*parts=*/false, ScoresTy.getLayout());
   Value Before = compute<arith::MulIOp>(Block, i32(TileKeys));
   Value Limit;
   if (Offset32) {
@@ -145,6 +156,25 @@ Value AttentionSoftmax::masked(Value FirstRow, Value Scores, Value Block) {
                                        In[2], In[1]);
     return arith::SelectOp::create(W.B, W.Loc, Seen, In[0], Lowest);
   });
+}
+
+/// In most blocks nothing is hidden.
+Value AttentionSoftmax::visible(const QueriesAt &Where, Value Scores,
+                                Value Block, const KeyBlocks &Blocks) {
+  if (!needsMask())
+    return scored(Where, Scores, Block, /*MayEnd=*/false);
+  auto If =
+      scf::IfOp::create(W.B, W.Loc, TypeRange{ScoresTy},
+                        compare(arith::CmpIPredicate::sge, Block, Blocks.Whole),
+                        /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard Guard(W.B);
+  W.B.setInsertionPointToStart(If.thenBlock());
+  Value Bounded = scored(Where, Scores, Block, /*MayEnd=*/true);
+  scf::YieldOp::create(W.B, W.Loc, masked(Where.Row, Bounded, Block));
+  W.B.setInsertionPointToStart(If.elseBlock());
+  scf::YieldOp::create(W.B, W.Loc,
+                       scored(Where, Scores, Block, /*MayEnd=*/false));
+  return If.getResult(0);
 }
 
 /// The greatest score, scaled; 0 where a query has seen nothing, as infinities
@@ -205,7 +235,8 @@ Value AttentionSoftmax::inverseOf(Value Parts) {
 
 Value AttentionSoftmax::narrowed(Value Sums, Value Factor) {
   auto From = cast<tile::FragmentType>(Sums.getType());
-  auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(), Element);
+  auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(), Element,
+                                    From.getLayout());
   return apply(To, {Sums, Factor}, [&](ValueRange In) -> Value {
     Value Y = compute<arith::MulFOp>(In[0], In[1]);
     return A.isF32() ? Y : arith::TruncFOp::create(W.B, W.Loc, Element, Y);

@@ -37,8 +37,16 @@ protected:
   AttentionSoftmax(FusedKernel &Form, AttentionKernel &A)
       : TileBuilder(Form), A(A) {}
 
-  /// Types for `Rows` queries of a warpgroup, and sizes as values.
-  void declareSoftmax(int64_t Rows, int64_t Keys);
+  /// Types for `Rows` queries of a warpgroup.
+  void
+  declareSoftmax(int64_t Rows, int64_t Keys,
+                 tile::FragmentLayout Layout = tile::FragmentLayout::Wgmma);
+  /// Sizes as values.
+  void declareSizes();
+  tile::FragmentType fragment(int64_t Columns, mlir::Type Of) {
+    return tile::FragmentType::get(W.B.getContext(), {Rows, Columns}, Of,
+                                   ScoresTy.getLayout());
+  }
   /// A tile of heads' elements, with the widest swizzle that a row is a
   /// multiple of.
   tile::SharedType shared(int64_t Rows, int64_t Columns);
@@ -51,6 +59,13 @@ protected:
   /// Keys behind the last one, and those that a query does not see yet, are
   /// left out.
   Value masked(Value FirstRow, Value Scores, Value Block);
+  /// Both, and the triangle only in blocks that need one, by a branch.
+  Value visible(const QueriesAt &Where, Value Scores, Value Block,
+                const KeyBlocks &Blocks);
+  /// Whether there are blocks of keys that need a mask.
+  bool needsMask() const {
+    return A.Offset || A.Facts.divisor(A.Keys) % TileKeys != 0;
+  }
   Value greatest(Value Scores, int64_t Chains);
   /// What is subtracted in the exponent. `MayBeNone`: a query may have seen
   /// nothing.

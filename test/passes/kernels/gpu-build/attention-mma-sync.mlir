@@ -2,7 +2,7 @@
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention_mmasync 64x32 warpgroup 64 stages 1 queries shared">, kernel.buffers =/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_120a | FileCheck %s --check-prefix=SHARED
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_86 %s | FileCheck %s --check-prefix=CHOSEN
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=compute_80 %s | FileCheck %s --check-prefix=CHOSEN
-// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s --check-prefix=CHOSEN
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_120a %s | FileCheck %s --check-prefix=CHOSEN
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention_mmasync 64x48 warpgroup 64 stages 1 queries shared">, kernel.buffers =/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_80 2>&1 | FileCheck %s --check-prefix=REFUSED
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention_mmasync 64x64 warpgroup 64 stages 1 queries shared">, kernel.buffers =/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=HOPPER
 // RUN: sed 's/scale 0.125/scale 0.125 softcap 30.0/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_80 | FileCheck %s --check-prefix=CAPPED
