@@ -22,13 +22,13 @@ def Graph_Dialect : Dialect {
   let summary = "What a model computes: values, named ops, symbolic shapes";
   let description = [{
     Few, exact ops with value semantics. No memory, no device, no order beyond
-    data. Each op has one meaning; what exporters spell in many ways is
-    normalised at import. Broadcasting is always an op of its own, convolutions
+        data. Each op has one meaning; the importer normalises the spellings of
+    exporters. Broadcasting is always an op of its own, convolutions
     are channels-last, reductions drop their dimensions.
 
     A program is a `func.func` whose arguments and results are
     `!graph.tensor`s with the attribute `graph.name`. The module's attribute
-    `graph.symbols` says what is known of each symbol:
+        `graph.symbols` has the facts of each symbol:
 
     ```mlir
     module attributes {graph.symbols = {batch = {max = 32, min = 1, optimum = 8}}} {
@@ -68,13 +68,14 @@ def Graph_TensorType : TypeDef<Graph_Dialect, "SymbolicTensor"> {
     ```
 
     Element types are f32, f64, f16, bf16, i1 (bool), i8…i64 (signed),
-    ui8…ui64, and the narrow ones, which are moved, converted and stored, but
+        ui8…ui64, and the narrow ones, which are moved, converted and stored, but
     not computed with: f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU,
     f4E2M1FN, i4, ui4, i2 and ui2. Between kernels each element takes at least a
-    byte; elements of less lie in its low bits, signed ones with their sign. At
-    the borders (inputs, outputs, weights) they are packed, the first in the low
-    bits of a byte, as ONNX has them: the pass `pack-borders`. The type is not a builtin tensor on purpose: upstream passes copy
-    an encoding onto slices, where it would be wrong and still verify.
+    byte. Smaller elements are in its low bits, signed ones with their sign
+    extended. At the borders (inputs, outputs, weights) the pass `pack-borders`
+    packs them as ONNX does, the first in the low bits of a byte. The type is
+    deliberately not a builtin tensor: upstream passes copy an encoding onto
+    slices, where it would be wrong and still verify.
   }];
   let parameters = (ins
     ArrayRefParameter<"::kpc::shape::Expr", "sizes, outermost first">:$dims,

@@ -16,21 +16,21 @@ include "dialects/graph/GraphBase.td"
 def Graph_LoopOp : Graph_Op<"loop", [SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "Runs its body a number of times that sizes or data say";
   let description = [{
-    The body takes the carried values and yields the next ones and, behind them,
-    what is collected: of each iteration one part. Results are the last carried
-    values and, with a new leading dimension of `count`, what was collected, in
-    the order of the iterations or `reversed`. After no iteration the carried
-    values are the initial ones.
+        The body takes the carried values. It yields the next ones and then one part
+    of each collected result. Results are the last carried values and the
+    collected parts, with a new leading dimension of `count`, in the order of the
+    iterations or `reversed`. Without an iteration the carried values are the
+    initial ones.
 
-    The number of the iteration, from 0, is the symbol `counter`: sizes as
-    `graph.sizes` and the starts of slices may name it, no type that leaves an
-    iteration may. The module declares it like any other symbol; each loop has
-    one of its own.
+    The number of the iteration, from 0, is the symbol `counter`. Sizes in
+    `graph.sizes` and the starts of slices may name it, but no type that leaves an
+    iteration may. The module declares it like any other symbol, and each loop has
+    its own.
 
-    With `while` data ends the loop, and `count` is the most iterations. The
-    operand says whether there is a first one. The body yields one more value,
-    in front of the carried ones: whether there is another. Parts that no
-    iteration collected are undefined.
+    With `while` data ends the loop, and `count` is the greatest number of
+    iterations. The operand says whether there is a first one. The body yields one
+    more value before the carried ones, which says whether there is another. Parts
+    that no iteration collected are undefined.
 
     ```mlir
     %last, %all = graph.loop "i" count <[steps]> (%h0) reversed [false]

@@ -11,16 +11,16 @@
 include "dialects/graph/GraphBase.td"
 
 def Graph_CustomOp : Graph_Op<"custom", [Pure]> {
-  let summary = "What a user's own code computes";
+    let summary = "An operator that a user's own code computes";
   let description = [{
-    `operator` is its qualified name. `cuda` and `host` say with which code:
-    dictionaries that docs/dialects/graph.md describes under "Custom operators".
+        `operator` is its qualified name. `cuda` and `host` hold its code as
+    dictionaries, which docs/dialects/graph.md describes under "Custom operators".
     One of them may be missing. Sizes in them are those of this op: arguments of
     the function, the grid, the bytes of shared memory.
 
     The pass `isolate-custom` keeps the one that the targets run and puts the op
-    into a region of its own. No pass looks inside, and nothing is fused with it.
-    Its operands and results lie in memory whole, row-major and without gaps.
+    into a region of its own. No pass reads the code, and nothing is fused with it.
+    Its operands and results are whole in memory, row-major and without gaps.
 
     ```mlir
     %y = graph.custom "my.ops::Silu" (%x) cuda {function = "silu", …}

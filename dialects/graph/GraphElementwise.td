@@ -110,7 +110,7 @@ def Graph_IsNanOp : Graph_InferredOp<"is_nan", [Graph_ElementwiseTrait]> {
 }
 
 def Graph_IsInfOp : Graph_InferredOp<"is_inf", [Graph_ElementwiseTrait]> {
-  let summary = "Whether x is an infinity of a sign that is asked for";
+    let summary = "Whether x is an infinity of one of the given signs";
   let arguments = (ins Graph_FloatTensor:$x, DefaultValuedAttr<BoolAttr, "true">:$negative,
                        DefaultValuedAttr<BoolAttr, "true">:$positive);
   let results = (outs Graph_BoolTensor:$y);
@@ -128,15 +128,15 @@ def Graph_SelectOp : Graph_InferredOp<"select", [Graph_ElementwiseTrait, AllType
 def Graph_CastOp : Graph_InferredOp<"cast", [Graph_ElementwiseTrait]> {
   let summary = "Converts each element";
   let description = [{
-    As C converts, with these rules where C has none: to a narrower float rounds
-    to nearest even and overflows to infinity; float to integer truncates toward
-    zero and saturates, NaN becomes 0; to bool is `x != 0` (NaN is true);
-    bool is 0 or 1; integers wrap, and to integers of 2 and 4 bits floats do,
-    too, once they are i32. What f8E4M3FN and the FNUZ types have no
-    infinity for becomes NaN; f4E2M1FN, which has neither, takes its greatest
+        As C converts, with these rules where C has none. A conversion to a narrower
+    float rounds to nearest even and overflows to infinity. Float to integer
+    truncates toward zero and saturates, and NaN becomes 0. To bool is `x != 0`
+    (NaN is true), and bool is 0 or 1. Integers wrap; floats to integers of 2 and
+    4 bits become i32 first and then wrap. f8E4M3FN and the FNUZ types have no
+    infinity and give NaN instead. f4E2M1FN has neither: it gives its greatest
     value, and NaN becomes a zero of the other sign, as in ONNX's reference
-    (ml_dtypes). f8E8M0FNU takes the power of two nearest to
-    |x|, the greater of two equally near ones, and NaN for what is not finite.
+    (ml_dtypes). f8E8M0FNU gives the power of two nearest to |x|, the greater of
+    two equally near ones, and NaN for numbers that are not finite.
 
     ```mlir
     %h = graph.cast %x to f16 : !graph.tensor<[4], f32>
@@ -151,8 +151,8 @@ def Graph_CastOp : Graph_InferredOp<"cast", [Graph_ElementwiseTrait]> {
 def Graph_BitcastOp : Graph_InferredOp<"bitcast", [Graph_ElementwiseTrait]> {
   let summary = "The same bits as another type";
   let description = [{
-    Both types take as many bytes for an element. Bits above those of a type of
-    2 or 4 bits are zeros in an integer of a byte, and are not looked at.
+        Both types have the same number of bytes for an element. Bits above those of a
+    type of 2 or 4 bits are zeros in an integer of a byte, and are ignored.
 
     ```mlir
     %b = graph.bitcast %x to ui32 : !graph.tensor<[4], f32>

@@ -87,7 +87,7 @@ def Graph_PadOp : Graph_InferredOp<"pad"> {
   let summary = "Surrounds x, and spreads its elements, with a scalar";
   let description = [{
     In each dimension: `low` fillers, then x with `interior` fillers between
-    neighbours, then `high` fillers. A negative `low` or `high` cuts. The size
+        neighbours, then `high` fillers. A negative `low` or `high` crops. The size
     becomes `low + n + (n-1)*interior + high` (0 stays `low + high`).
 
     ```mlir
@@ -174,8 +174,8 @@ def Graph_IotaOp : Graph_Op<"iota", [Pure]> {
 def Graph_PackOp : Graph_InferredOp<"pack"> {
   let summary = "The bytes of elements of 2 or 4 bits, packed as ONNX packs them";
   let description = [{
-    In row-major order, the first in the low bits of a byte; what the last byte
-    has left is zeros.
+        Elements are in row-major order, the first in the low bits of a byte. The rest
+    of the last byte is zeros.
 
     ```mlir
     %b = graph.pack %x : !graph.tensor<[n, 3], i4>   // -> [ceildiv(n*3, 2)], ui8

@@ -15,10 +15,11 @@ include "dialects/graph/GraphMovement.td"
 def Graph_SortOp : Graph_InferredOp<"sort"> {
   let summary = "The elements along an axis in order, with the i64 indices that they had";
   let description = [{
-    Ascending, or `descending`. What is equal keeps its order, also descending.
-    NaN is the greatest and equal to NaN; zeros of both signs are equal. With
-    `first`, an expression of at most the axis's size, so many of each row. With
-    `bits`, elements are integers of 0 or more and less than 2^bits.
+        The order is ascending, or `descending`. Equal elements keep their order, also
+    when descending. NaN is the greatest and equal to NaN; zeros of both signs are
+    equal. `first`, an expression of at most the axis's size, is the number of
+    elements of each row in the result. With `bits`, elements are integers of 0 or
+    more and less than 2^bits.
 
     ```mlir
     %v, %i = graph.sort %x axis 1 descending first <[k]> : !graph.tensor<[batch, n], f32>   // -> [batch, k] each
@@ -34,12 +35,12 @@ def Graph_SortOp : Graph_InferredOp<"sort"> {
 def Graph_SortRunsOp : Graph_InferredOp<"sort_runs"> {
   let summary = "Runs of `from` ascending elements along the last axis become runs of `to`";
   let description = [{
-    A step of `graph.sort`, made by `decompose-sort`. Elements are i64, and no
-    two of a row are equal but for the greatest number, which fills what a row
-    has too few of. Rows are a multiple of `from` long; the last run may be
-    shorter than `to`. Either `from` is 1, and `to` a power of two up to 4096,
-    which the rows' length is a multiple of; or `to` is twice `from`. With
-    `first`, rows are one run, of which so many elements are written.
+        A step of `graph.sort`, made by `decompose-sort`. Elements are i64, and no
+    two of a row are equal except the greatest number, which fills up short rows.
+    Rows are a multiple of `from` long; the last run may be shorter than `to`.
+    Either `from` is 1, `to` is a power of two up to 4096, and the rows' length is
+    a multiple of `to`; or `to` is twice `from`. With `first`, each row is one run,
+    of which that many elements are written.
 
     ```mlir
     %r = graph.sort_runs %x from 1 to 4096 : !graph.tensor<[batch, 8192], i64>
@@ -55,8 +56,8 @@ def Graph_DigitCountsOp : Graph_InferredOp<"digit_counts"> {
   let summary = "How often each part of a row has each value of a digit (i32)";
   let description = [{
     A step of `graph.sort`, made by `decompose-sort`. A digit is `bits` bits of
-    an i64 element, from bit `shift` on. A row is cut into `parts` of equal
-    length, the least multiple of 4096 that covers it; the last ones may be
+        an i64 element, from bit `shift` on. A row is divided into `parts` of equal
+    length, the least multiple of 4096 that covers it. The last parts may be
     shorter, or empty.
 
     ```mlir
@@ -102,8 +103,8 @@ def Graph_FoldSegmentsOp : Graph_InferredOp<"fold_segments"> {
   let summary = "Rows of x, each combined with the updates of its segment, in their order";
   let description = [{
     x is `[P, R]`, updates `[U, R]`, order `[U]` and starts `[P + 1]`. Row p
-    meets the updates `order[j]` for j from `starts[p]` to below
-    `starts[p + 1]`, as the kind says: what a scatter becomes once its updates
+        is combined with the updates `order[j]` for j from `starts[p]` to below
+    `starts[p + 1]`, as the kind says. A scatter becomes this op when its updates
     are sorted by their targets (`sort-scatters`).
 
     ```mlir

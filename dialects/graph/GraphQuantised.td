@@ -16,12 +16,12 @@ include "dialects/graph/GraphBase.td"
 def Graph_DequantiseOp : Graph_Op<"dequantise", [Pure]> {
   let summary = "y = (w - zero) * scale, with a scale and a zero point for each block of w";
   let description = [{
-    Element i of a dimension is in block `i / blocks[d]` of it. So scales and
-    zero points have as many elements there as blocks begin in w; the last block
-    may be cut. A block of 1 is a scale for each element, one of the whole
-    dimension a scale for all. Integers of 8 bits and less, for which everything
-    in front of the last rounding is exact in f32; or floats of 8 and 4 bits,
-    which have no zero points. Scales may be floats of 8 bits: E8M0 is MX's.
+        Element i of dimension d is in its block `i / blocks[d]`. So scales and
+    zero points have as many elements in d as blocks begin in w; the last block
+    may be shorter. A block of 1 means a scale for each element, a block of the
+    whole dimension one scale for all. w has integers of 8 bits and less, for which
+    everything before the last rounding is exact in f32, or floats of 8 and 4 bits,
+    which have no zero points. Scales may be floats of 8 bits, such as MX's E8M0.
 
     ```mlir
     %y = graph.dequantise %w scales %s zeros %z blocks [1, 128]
@@ -42,7 +42,7 @@ def Graph_BlockKind : I32EnumAttr<"BlockKind", "a format of codes that share sca
 }
 
 def Graph_DequantiseBlocksOp : Graph_Op<"dequantise_blocks", [Pure]> {
-  let summary = "y = code * scale of a GEMM's operand, whose codes and scales lie as products with block scales read them";
+    let summary = "y = code * scale of a GEMM's operand, with codes and scales in the layout of MMAs with block scales";
   let description = [{
     `codes` is [rows, K] of FP8 (mxfp8), or [rows, K/2] of ui8, two codes of FP4
     each, the first in the low bits. Scales of four neighbouring blocks of a row
@@ -64,17 +64,17 @@ def Graph_DequantiseBlocksOp : Graph_Op<"dequantise_blocks", [Pure]> {
 }
 
 def Graph_DequantiseTilesOp : Graph_Op<"dequantise_tiles", [Pure]> {
-  let summary = "The same of a GEMM's right operand [K, N], whose codes lie in tiles that few-row GEMMs read";
+    let summary = "The same for a GEMM's right operand [K, N], with codes in tiles that few-row GEMMs read";
   let description = [{
     `tiles` is `[ceil(N/8), ceil(K/depth), 512]` of ui8, where a tile holds 8
     columns and `depth = 512 / bits` elements of K. Of column n and element k,
     with `i = k % depth`, lane `(n % 8) * 4 + i / 8 % 4` holds the code in its 16
     bytes: it is number `i / 32 * 8 + e`, with `e = i % 8` for 8 bits and
-    `e = i % 8 / 2 + i % 2 * 4` for 4 bits. So 16 bytes are what one lane feeds
-    to mma.sync, and pairs of elements are 16 bits apart in a word. Codes have no
-    sign. `scales` and `zeros` are `[ceil(K/block), ceil(N/8)*8]`, so that their
-    rows begin at multiples of 16 bytes; what is beyond N is not read. Without
-    zeros all zero points are `offset`.
+        `e = i % 8 / 2 + i % 2 * 4` for 4 bits. So one lane passes these 16 bytes to
+    mma.sync, and pairs of elements are 16 bits apart in a word. Codes are
+    unsigned. `scales` and `zeros` are `[ceil(K/block), ceil(N/8)*8]`, so that
+    their rows begin at multiples of 16 bytes; elements beyond N are not read.
+    Without zeros all zero points are `offset`.
 
     ```mlir
     %y = graph.dequantise_tiles %t scales %s bits 4 block 128 offset 8

@@ -24,21 +24,21 @@ def Graph_CellKind : I32EnumAttr<"CellKind", "what a step of a recurrent layer c
 def Graph_RecurrentOp : Graph_Op<"recurrent", [NoRegionArguments, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "All steps of a recurrent layer (LSTM, GRU, RNN), in each of its directions";
   let description = [{
-    For each direction `x` is `[steps, batch, gates*hidden]`, the inputs' part of
-    all gates with its biases; `r`, `[directions, gates*hidden, hidden]`, are the
+        For each direction `x` is `[steps, batch, gates*hidden]`, the inputs' part of
+    all gates with its biases. `r`, `[directions, gates*hidden, hidden]`, holds the
     weights of the state. Gates are in ONNX's order: input, output, forget, cell
     (lstm); update, reset, new (gru, whose reset gate multiplies the product of
-    the state and `bias`, `[directions, hidden]`); tanh and relu have one. Rows
-    end at `lengths`, `[batch]`: behind that the state stays and y is zero.
-    Directions that are `reversed` begin with the last step.
+    the state plus `bias`, `[directions, hidden]`); tanh and relu have one. Rows
+    end at `lengths`, `[batch]`: after that the state does not change and y is
+    zero. `reversed` directions begin with the last step.
 
     Results are y, `[steps, batch, directions, hidden]`, the last state and, of
-    lstm, the last cell, both `[directions, batch, hidden]`. The body computes
-    the same by loops, and takes the op's place where a target has no kernel of
+        lstm, the last cell, both `[directions, batch, hidden]`. The body computes
+    the same by loops. It replaces the op where a target has no kernel of
     all steps (`choose-recurrent`).
 
-    Without a body the op is that kernel. Then it has three results more: memory
-    of the cells (f32, state and cell), what blocks exchange (two states, rows
+    Without a body the op is that kernel. Then it has three more results: memory
+    of the cells (f32, state and cell), the states that blocks exchange (two, rows
     padded to 32) and the counters of its barriers, which are zero before it.
 
     ```mlir

@@ -23,10 +23,10 @@ def Graph_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined",
 }
 
 def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
-  let summary = "Combines all elements along axes, which vanish from the sizes";
+    let summary = "Combines all elements along axes, which are removed from the sizes";
   let description = [{
-    Of no elements: 0, 1, the lowest or the highest value of the type (the
-    infinities for floats). NaN wins over all others.
+        The result of no elements is 0, 1, the lowest or the highest value of the type
+    (the infinities for floats). If an element is NaN, so is the result.
 
     ```mlir
     %s = graph.reduce sum, %x axes [1] : !graph.tensor<[batch, 64], f32>   // -> [batch]
@@ -38,8 +38,8 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
 }
 
 def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
-  let summary = "The i64 index of the greatest (max) or least (min) element along an axis, which vanishes";
-  let description = "Of equal elements the first, or with `select_last` the last. `kind` is max or min.";
+    let summary = "The i64 index of the greatest (max) or least (min) element along an axis, which is removed";
+  let description = "The first of equal elements counts, or with `select_last` the last. `kind` is max or min.";
   let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$x, I64Attr:$axis, UnitAttr:$select_last);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$kind `,` $x `axis` $axis (`select_last` $select_last^)? attr-dict `:` type($x)";
@@ -48,8 +48,8 @@ def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
 def Graph_CumSumOp : Graph_InferredOp<"cumsum"> {
   let summary = "Running sum along an axis";
   let description = [{
-    `exclusive` leaves the element itself out; `reverse` runs from the end (ONNX
-    CumSum-14). With `block`, sums begin anew at each multiple of that index.
+        `exclusive` excludes the element itself; `reverse` sums from the end (ONNX
+    CumSum-14). With `block`, sums start again at each multiple of that index.
   }];
   let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse,
                        OptionalAttr<I64Attr>:$block);
@@ -60,9 +60,9 @@ def Graph_CumSumOp : Graph_InferredOp<"cumsum"> {
 def Graph_WindowOp : Graph_InferredOp<"window"> {
   let summary = "Combines the elements of each window";
   let description = [{
-    All lists have one entry a dimension of x. Element i of the result combines
-    `x[i*stride + k*dilation - low]` for k below `window`, those outside x left
-    out. The size is `floor((n + low + high - (window-1)*dilation - 1) / stride) + 1`.
+        All lists have one entry for each dimension of x. Element i of the result
+    combines `x[i*stride + k*dilation - low]` for k below `window`, without those
+    outside x. The size is `floor((n + low + high - (window-1)*dilation - 1) / stride) + 1`.
 
     ```mlir
     %y = graph.window max, %x window [1, 3, 3, 1] stride [1, 2, 2, 1] dilation [1, 1, 1, 1] low [0, 1, 1, 0] high [0, 1, 1, 0]
@@ -87,9 +87,9 @@ def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
     `a[batch..., M, K] * b[batch..., K, N]`; both have the same rank >= 2. A
     batch size of 1 on one side is shared by all of the other's.
 
-    Both are of one type, which is that of the result; or each is of f8E4M3FN or
-    f8E5M2, and the result is f32: products are exact, and added up in f32. Of
-    integers of 8 bits, each with or without a sign, the result is i32, in which
+        Both have one type, which is that of the result. Or each is f8E4M3FN or
+    f8E5M2, and the result is f32: products are exact, and added in f32. For
+    8-bit integers, each with or without a sign, the result is i32, in which
     sums wrap.
 
     ```mlir
@@ -105,10 +105,10 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
   let summary = "Convolution, channels last";
   let description = [{
     x is `[N, spatial..., C]`, w is `[spatial..., C/groups, O]`, y is
-    `[N, spatial..., O]`. Lists have one entry a spatial dimension; x is
+        `[N, spatial..., O]`. Lists have one entry for each spatial dimension; x is
     surrounded by `low` and `high` zeros. Channel o belongs to group
-    `o / (O/groups)`. Of FP8 the result is f32 and of integers of 8 bits i32, as
-    that of `graph.matmul`.
+    `o / (O/groups)`. For FP8 the result is f32 and for 8-bit integers i32, as
+    for `graph.matmul`.
 
     ```mlir
     %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1
@@ -127,8 +127,8 @@ def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose"> {
   let description = [{
     x is `[N, spatial..., C]`, w is `[spatial..., C, O/groups]`, y is
     `[N, spatial..., O]`. Element i of x, times tap k of w, is added to place
-    `i*stride + k*dilation - low` of y. `low` and `high` are what is cut off the
-    ends of the full result; a negative number adds zeros. The size is
+        `i*stride + k*dilation - low` of y. `low` and `high` are cropped from the ends
+    of the full result; a negative number adds zeros. The size is
     `(n-1)*stride + (taps-1)*dilation + 1 - low - high`, at least 0. Groups are
     as those of `graph.conv` (ONNX ConvTranspose-11).
 
@@ -152,13 +152,13 @@ def Graph_AttentionOp : Graph_InferredOp<"attention", [AttrSizedOperandSegments]
     number of heads is a multiple of that of groups; head `h` reads group
     `h / (heads / groups)`.
 
-    The scores of a query and a key, in this order: their product, times
-    `scale` (positive); `softcap * tanh(score / softcap)` where that is given;
+        The score of a query and a key is computed in this order: their product, times
+    `scale` (positive); `softcap * tanh(score / softcap)` if that is given;
     plus `bias`; minus infinity where `mask` is false, or where with `causal`
-    the key's index is greater than the query's plus that expression (0: both
-    begin together, the number of past keys: they end together). `bias` is of
-    q's type, `mask` of bools; each of their four sizes is the scores' or 1. The
-    softmax is over the keys, in f32 at least. A query that sees no key gives
+    the key's index is greater than the query's plus that expression. With 0, both
+    begin together; with the number of past keys, they end together. `bias` has
+    q's type, `mask` has bools; each of their four sizes is the scores' or 1. The
+    softmax is over the keys, at least in f32. A query that sees no key gives
     zeros.
 
     ```mlir

@@ -35,7 +35,7 @@ def Graph_WeightOp : Graph_Op<"weight", [Pure]> {
     IR. The recipe's steps are applied in order when the artifact is written:
     `{transpose = array<i64: …>}`, `{reshape = array<i64: …>}`, `{cast = f16}`.
     `{tiles = array<i64: bits, K, N, of K, of N, flip>}`, the first and only
-    step, packs codes as `graph.dequantise_tiles` has them: element (k, n) is
+        step, packs codes for `graph.dequantise_tiles`: element (k, n) is
     code `k * of K + n * of N` of the source, with the bits of `flip` changed.
     The type is that after the last step.
 
@@ -64,7 +64,7 @@ def Graph_SizesOp : Graph_InferredOp<"sizes"> {
 def Graph_RegionOp : Graph_Op<"region", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "The ops that one kernel computes";
   let description = [{
-    Made by `form-regions`. Operands are the kernel's inputs, the yielded values
+        `form-regions` makes it. Operands are the kernel's inputs, the yielded values
     its outputs. `name` is for people: it says which nodes are inside.
 
     ```mlir

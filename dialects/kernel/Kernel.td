@@ -26,15 +26,15 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [Pure, AttrSizedOperandSegments,
     `q` is [batch, heads, queries, depth], `k` [batch, groups, keys, depth], `v`
     [batch, groups, keys, width]; heads are a multiple of groups, and head `h`
     reads group `h / (heads / groups)`. With `softcap c` a scaled score `s` is
-    `c * tanh(s / c)`. `bias` (f32) is added to that, `mask` (i1) says which are
-    seen; both have four dimensions, each of
-    the scores' size or 1. With `causal offset`, query `i` sees key `j` where
-    `j <= i + offset`. A query that sees nothing gives zeros. With `tf32` Tensor
-    Cores may round factors of f32.
+        `c * tanh(s / c)`. `bias` (f32) is added to that, and `mask` (i1) says which
+    keys a query sees. Both have four dimensions, each of the scores' size or 1.
+    With `causal offset`, query `i` sees key `j` where `j <= i + offset`. A query
+    that sees no key gives zeros. With `tf32` Tensor Cores may round factors of
+    f32.
 
-    Operands may be computed: bias and mask are pulled at [batch, head, query,
-    key] by whoever builds the kernel, so a generic in front of them is a score
-    function with coordinates and needs no memory.
+    Operands may be computed: the kernel's builder pulls bias and mask at [batch,
+    head, query, key]. So a generic that computes them is a score function with
+    coordinates, and needs no memory.
 
     ```mlir
     %y = kernel.attention %q, %k, %v mask %seen causal %past scale 1.250000e-01 into %empty
@@ -57,18 +57,17 @@ def Kernel_GemmOp : Kernel_Op<"gemm", [Pure, SingleBlock, DestinationStyleOpInte
   let summary = "D = A · B + init";
   let description = [{
     `a` is [batch…, M, K], `b` [batch…, K, N…] and the result [batch…, M, N…]. A
-    batch dimension of size 1 serves all of the result's. N may be several
-    dimensions, as of columns that are split into heads.
+        batch dimension of size 1 is shared by all of the result's. N may be several
+    dimensions, for instance columns that are split into heads.
 
-    Elements of all three are of one type, the accumulator's: what is stored in
-    16 bits is widened by a generic in front, which families of GEMMs read
-    through. With `tf32`, factors of f32 may be rounded to tf32 where tensor
-    cores multiply them.
+    Elements of all three have one type, the accumulator's. A generic before the op
+    widens 16-bit values, and families of GEMMs read through it. With `tf32`,
+    factors of f32 may be rounded to tf32 where tensor cores multiply them.
 
     It is a structured op of linalg, whose loops are batch…, M, N… and K and
-    whose body is `acc + a * b`. So whoever does not ask for a GEMM, a builder of
-    loops say, takes it as any reduction. The body follows from the types and is
-    not printed.
+    whose body is `acc + a * b`. So code that does not ask for a GEMM, such as a
+    builder of loops, treats it as any reduction. The body follows from the types
+    and is not printed.
 
     ```mlir
     %d = kernel.gemm %a, %b tf32 into %zeros
@@ -110,9 +109,9 @@ def Kernel_ConvOp : Kernel_Op<"conv", [Pure, SingleBlock, DestinationStyleOpInte
     dimension. Channel `o` of the result belongs to group `o / (O / groups)`, and
     sums over that group's channels of `x`.
 
-    `x` holds the zeros around it: an index map cannot name an element that is
-    not there. They are made by a `kernel.pad` in front, which families of
-    convolutions ask for the pads. Elements of all three are of one type, as
+        `x` includes the zeros around the image, because an index map cannot name an
+    element that does not exist. A `kernel.pad` makes them, and families of
+    convolutions read the pads from it. Elements of all three have one type, as
     those of `kernel.gemm`, and `tf32` means the same.
 
     It is a structured op of linalg, whose loops are N, spatial…, O, taps… and
@@ -156,13 +155,13 @@ def Kernel_ConvOp : Kernel_Op<"conv", [Pure, SingleBlock, DestinationStyleOpInte
 def Kernel_PadOp : Kernel_Op<"pad", [Pure, SingleBlock, DestinationStyleOpInterface, LinalgStructuredInterface]> {
   let summary = "A tensor with a constant around it";
   let description = [{
-    `low` elements stand in front of each dimension of `x` and `high` behind it,
-    all of them `outside`; negative numbers cut elements off. `sizes` are those
+        `low` elements come before each dimension of `x` and `high` after it. All of
+    them are `outside`; negative numbers remove elements. `sizes` are those
     of the padded dimensions of `x` whose sizes are not constants, in order.
 
     It is a structured op of linalg whose body reads `x` at the indices of an
-    element, where these are inside. `tensor.pad` is none, so that each reader of
-    loops would need a case for it. The body is not printed.
+    element, if these are inside. `tensor.pad` is not a structured op, so each
+    reader of loops would need a case for it. The body is not printed.
 
     ```mlir
     %p = kernel.pad %x low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0.000000e+00 : f32 sizes [%h] into %empty
@@ -199,9 +198,9 @@ def Kernel_PadOp : Kernel_Op<"pad", [Pure, SingleBlock, DestinationStyleOpInterf
 def Kernel_SortRunsOp : Kernel_Op<"sort_runs", [Pure, DestinationStyleOpInterface, AllTypesMatch<["init", "y"]>]> {
   let summary = "Runs of `from` ascending elements along the last dimension become runs of `to`";
   let description = [{
-    As `graph.sort_runs`: `from` is 1, or half of `to`. Elements are i64, and no
-    two of a row are equal but for fillers, the greatest number. Where rows are
-    one run, `y` may have the first elements of each.
+        As `graph.sort_runs`: `from` is 1, or half of `to`. Elements are i64, and no
+    two of a row are equal except fillers, which are the greatest number. If each
+    row is one run, `y` may have only the first elements of each.
 
     ```mlir
     %y = kernel.sort_runs %x from 1 to 4096 into %empty : tensor<4x8192xi64> -> tensor<4x8192xi64>
@@ -254,9 +253,9 @@ def Kernel_OrderByDigitOp : Kernel_Op<"order_by_digit", [Pure, DestinationStyleO
 def Kernel_CustomOp : Kernel_Op<"custom", [AttrSizedOperandSegments]> {
   let summary = "A kernel that a user wrote: the whole of its function";
   let description = [{
-    Operands are the function's arguments, in order. `code` is what
-    `graph.custom` says of it, without the sizes, which are operands here; with
-    `cuda` it is for GPUs, else for the host. The last four sizes of CUDA code
+        Operands are the function's arguments, in order. `code` is the dictionary of
+    `graph.custom` without the sizes, which are operands here. With `cuda` it is
+    for GPUs, otherwise for the host. The last four sizes of CUDA code
     are the grid and the bytes of shared memory. Those of host code are the dims
     of all buffers, then the arguments.
 

@@ -19,14 +19,15 @@ include "mlir/IR/EnumAttr.td"
 def Kernel_Dialect : Dialect {
   let name = "kernel";
   let cppNamespace = "::kpc::kernel";
-  let summary = "What kernels hold beside linalg";
+    let summary = "Ops and attributes of kernels that linalg does not have";
   let description = [{
-    A kernel is made of `linalg.generic`s around ops with names: `kernel.gemm`,
-    `kernel.attention` and `kernel.sort_runs`. A softmax between two products, made of generics,
-    would be four that reduce and a pattern to find again in each builder. A
-    named op says what it computes and leaves how to the builder.
+        A kernel has `linalg.generic`s around named ops such as `kernel.gemm`,
+    `kernel.attention` and `kernel.sort_runs`. A softmax between two GEMMs, made
+    of generics, would be four that reduce, and each builder would have to find
+    that pattern again. A named op says what it computes, and the builder decides
+    how.
 
-    Attributes say the rest. In linalg form:
+    Attributes hold the rest. In linalg form:
 
     ```mlir
     func.func @relu(%x: memref<f32>, %y: memref<f32>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096>})
@@ -42,7 +43,7 @@ def Kernel_Dialect : Dialect {
       kernel.schedule = #kernel.schedule<"map x4">} {
     ```
 
-    | attribute | stands at | says |
+        | attribute | attached to | says |
     | --- | --- | --- |
     | `kernel.size` | an index argument | range, divisor and optimum |
     | `kernel.buffers` | the function | which arguments are read and written |
@@ -93,8 +94,8 @@ class Kernel_Attr<string name, string attrMnemonic> : AttrDef<Kernel_Dialect, na
 def Kernel_SizeAttr : Kernel_Attr<"Size", "size"> {
   let summary = "What is known of a size";
   let description = [{
-    The value is in [min, max] and a multiple of `divisor`; schedules are chosen
-    for `optimum`. What is left out is not known: 0, no end, 1, none.
+        The value is in [min, max] and a multiple of `divisor`. Schedules are chosen
+    for `optimum`. A missing fact is unknown: 0, no upper bound, 1, none.
 
     ```mlir
     #kernel.size<min = 1, max = 4096, divisor = 8, optimum = 512>
@@ -110,11 +111,11 @@ def Kernel_SizeAttr : Kernel_Attr<"Size", "size"> {
 def Kernel_BuffersAttr : Kernel_Attr<"Buffers", "buffers"> {
   let summary = "Which arguments a kernel reads and which it writes";
   let description = [{
-    Arguments by their numbers; one may be read and written. The memory of what
-    is written overlaps no other argument's. `weight_bytes`, where it is there,
-    has a number for each argument that is read: the bytes of a weight, which no
-    kernel of a run writes, or 0. Weights of less than 64 KiB have 0, so that
-    kernels that differ in a bias alone stay one.
+        Arguments are named by their numbers; an argument may be both read and
+    written. The memory of a written argument overlaps no other argument's.
+    `weight_bytes`, if present, has a number for each argument that is read: the
+    bytes of a weight, which no kernel of a run writes, or 0. Weights of less than
+    64 KiB have 0, so that kernels that differ only in a bias stay one.
 
     ```mlir
     #kernel.buffers<reads = [0, 1], writes = [2], weight_bytes = [0, 1179648]>
@@ -149,9 +150,9 @@ def Kernel_TilesAttr : Kernel_Attr<"Tiles", "tiles"> {
 def Kernel_ScheduleAttr : Kernel_Attr<"Schedule", "schedule"> {
   let summary = "A schedule in its family's words";
   let description = [{
-    The family's name, then what the family says of tiles, stages and so on:
-    what `--explain` and `kpc inspect` print and `--schedule FILE` takes. Whether
-    the kernel has such a schedule, the registry of families knows.
+        The family's name, then the family's words for tiles, stages and so on, as
+    `--explain` and `kpc inspect` print them and `--schedule FILE` takes them. The
+    registry of families knows whether the kernel has such a schedule.
 
     ```mlir
     #kernel.schedule<"gemm 128x256x64 stages 4 group_m 8">
@@ -165,11 +166,11 @@ def Kernel_LaunchAttr : Kernel_Attr<"Launch", "launch"> {
   let summary = "How a kernel that is built for a GPU is launched";
   let description = [{
     `grid` holds three expressions of dialects/shape over `argN` (N counts all
-    arguments) and `sm_count`; a product of 0 means that there is nothing to
-    launch. `shared` is dynamic shared memory in bytes. A cluster has `cluster`
-    blocks along x, of which the grid is a multiple. Dependents of a kernel with
-    `no_early_pdl_trigger` start when it has ended, not when all its blocks have
-    begun (programmatic dependent launch).
+        arguments) and `sm_count`. If their product is 0, nothing is launched.
+    `shared` is dynamic shared memory in bytes. A cluster has `cluster`
+    blocks along x, and the grid is a multiple of that. Dependents of a kernel
+    with `no_early_pdl_trigger` start when it has ended, not when all its blocks
+    have begun (programmatic dependent launch).
 
     ```mlir
     #kernel.launch<grid = ["ceildiv(arg4*64, 256)", "1", "1"], block = [256, 1, 1], shared = 33824, cluster = 2>
@@ -192,8 +193,8 @@ def Kernel_WorkAttr : Kernel_Attr<"Work", "work"> {
   let summary = "How a kernel that is built for the host is shared by threads";
   let description = [{
     The kernel's last two arguments are a range of units of work. There are
-    `units` of them, an expression of dialects/shape over `argN`; a task of
-    fewer than `grain` costs more than it brings.
+        `units` of them, an expression of dialects/shape over `argN`. A task of
+    fewer than `grain` units costs more than it gains.
 
     ```mlir
     #kernel.work<units = "arg4*49", grain = 16>
@@ -211,8 +212,8 @@ def Kernel_Fill : I32EnumAttr<"TensorMapFill", "what a copy brings from outside 
 def Kernel_Im2colAttr : Kernel_Attr<"Im2col", "im2col"> {
   let summary = "The box of a tensor map in im2col mode";
   let description = [{
-    Corners of the box of pixels, one number for each spatial dim, and how many
-    channels and pixels a copy brings (PTX ISA 5.5.4).
+        The corners of the box of pixels, one number for each spatial dim, and the
+    number of channels and pixels of a copy (PTX ISA 5.5.4).
 
     ```mlir
     #kernel.im2col<lower = [-1, -1], upper = [-1, -1], channels = 64, pixels = 128>
@@ -229,9 +230,9 @@ def Kernel_TensorMapAttr : Kernel_Attr<"TensorMap", "tensor_map"> {
     `buffer` is the argument that points to the tensor. `dims` (elements,
     innermost first) and `strides` (bytes, of dims 1 and on) are expressions of
     dialects/shape over `argN`. `box` is in elements, innermost first, and
-    `traversal` the step between them. `swizzle` and `l2`, the promotion, are in
-    bytes. An element of tf32 reads f32 and rounds it. In im2col mode `im2col`
-    stands in place of `box`.
+        `traversal` the step between them. `swizzle` and `l2`, the L2 promotion, are
+    in bytes. An element of tf32 reads f32 and rounds it. In im2col mode `im2col`
+    replaces `box`.
 
     ```mlir
     #kernel.tensor_map<buffer = 0, element = bf16, dims = ["arg5", "arg4"], strides = ["arg5*2"], box = [64, 128],

@@ -14,10 +14,10 @@ include "mlir/IR/OpBase.td"
 def Kernel_RecurrentOp : Op<Kernel_Dialect, "recurrent", [AttrSizedOperandSegments]> {
   let summary = "All steps of a recurrent layer: the whole of its function";
   let description = [{
-    As `graph.recurrent` without a body. Operands are the function's arguments;
-    the last three that it writes are the memory of cells, what blocks exchange,
-    and counters that are zero before it. Elements of `r` are those that are
-    multiplied; of f32 they may be rounded with `tf32`.
+        As `graph.recurrent` without a body. Operands are the function's arguments.
+    The last three that it writes are the memory of cells, the states that blocks
+    exchange, and counters that are zero before it. `r` has the type in which Tensor
+    Cores multiply; with `tf32` they may round f32.
 
     ```mlir
     kernel.recurrent "lstm" (%x) weights %r state %h0 cell %c0 -> (%y, %h, %c, %m, %e, %n) steps %s batch %b hidden 512

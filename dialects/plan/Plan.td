@@ -20,10 +20,10 @@ def Plan_Dialect : Dialect {
   let cppNamespace = "::kpc::plan";
   let summary = "Buffers, weights, launches and copies, in order";
   let description = [{
-    The last step above the artifact. A buffer is a value whose type says what
-    it holds; graph's type is used because it alone carries symbols. Kernels are
-    `func.func`s beside the program, in linalg form, with the same ABI whoever
-    builds them: buffers first, then sizes.
+        The last level before the artifact. A buffer is a value whose type says what
+    it holds. It has graph's type, because only that type carries symbols. Kernels
+    are `func.func`s in the program's module, in linalg form. All builders use the
+    same ABI: buffers first, then sizes.
 
     ```mlir
     plan.program {
@@ -42,8 +42,8 @@ class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemo
 def Plan_ProgramOp : Plan_Op<"program", [NoTerminator, SingleBlock, IsolatedFromAbove, NoRegionArguments]> {
   let summary = "The records of one entry point, steps in order";
   let description = [{
-    Launches and copies are steps, counted from 0 in the order of the text, those
-    of loops and branches as well.
+        Launches and copies are steps, numbered from 0 in the order of the text,
+    including those of loops and branches.
   }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
@@ -84,18 +84,18 @@ def Plan_InputOp  : Plan_Port<"input", "An input of the model, in the order of t
 }
 def Plan_OutputOp : Plan_Port<"output", "An output of the model, in the order of the signature"> {
   let description = [{
-    `takes` is an input whose memory the output may be given: each of its
-    elements is the input's own or does not depend on it, and no other step
-    reads the input. So a cache of keys and values is updated where it lies.
+        `takes` is an input whose memory the output may use. Each of the output's
+    elements is the input's at the same place or does not depend on the input, and
+    no other step reads the input. So a KV cache is updated in place.
 
     ```mlir
     %past = plan.input "past" : !graph.tensor<[batch, 8, 1024, 64], f16>
     %y = plan.output "present" takes 0 : !graph.tensor<[batch, 8, 1024, 64], f16>
     ```
 
-    `decides` makes it no output of the caller's, but a number that a run reads
-    back: the size that data decides. `at_most` is the greatest that it can be.
-    Such outputs are behind all others.
+        With `decides` the caller does not see the output. It is a number that a run
+    reads back: the size that data decides. `at_most` is its greatest possible
+    value. Such outputs come after all others.
 
     ```mlir
     %n = plan.output "found" decides <[found]> at_most <["rows*4"]> : !graph.tensor<[], i64>
@@ -114,11 +114,11 @@ def Plan_ArenaClass : I32EnumAttr<"ArenaClass", "when a buffer's size is known",
 
 def Plan_BufferOp : Plan_BufferLike<"buffer", "Memory of the arena between two steps"> {
   let description = [{
-    `live` is the first and the last step that the buffer is needed in, both
-    included; buffers whose intervals are apart may share memory. It must hold
+        `live` is the first and the last step that need the buffer, both included.
+    Buffers with disjoint intervals may share memory. The interval must contain
     every step that touches the buffer, and may be longer. `arena` says when the
-    size is known: `fixed` when compiling, `dynamic` when a shape is bound. Both
-    are set by `set-live-intervals`; without them they follow from the steps.
+    size is known: `fixed` when compiling, `dynamic` when a shape is bound.
+    `set-live-intervals` sets both; without them they follow from the steps.
 
     ```mlir
     %h = plan.buffer "hidden" live [0, 1] arena dynamic : !graph.tensor<[batch, 64], f32>
@@ -138,7 +138,7 @@ def Plan_WeightOp : Plan_Op<"weight"> {
 }
 
 def Plan_ConstantOp : Plan_Op<"constant"> {
-  let summary = "Bytes that stand in the plan itself";
+    let summary = "Bytes that the plan itself contains";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$buffer);
   let assemblyFormat = "$value attr-dict `:` type($buffer)";
@@ -156,9 +156,9 @@ def Plan_ViewOp : Plan_Op<"view"> {
 def Plan_PartOp : Plan_Op<"part"> {
   let summary = "A part of a buffer's memory, from some element on";
   let description = [{
-    The place is counted in elements and may name the counter of a loop around
-    it: what an iteration collects is a part, and of two parts that take turns
-    one is the carried value that an iteration reads, the other the next one.
+        The place is counted in elements and may name the counter of an enclosing
+    loop. Each iteration's collected result is a part. Of two alternating parts,
+    one is the carried value that an iteration reads, the other the next value.
 
     ```mlir
     %y = plan.part %all at <["i*16"]> : !graph.tensor<[20, 16], f32> to !graph.tensor<[16], f32>
@@ -178,9 +178,9 @@ def Plan_LoopOp : Plan_Op<"loop", [NoTerminator, SingleBlock, NoRegionArguments]
     within one iteration; those from outside that the body touches are live
     while the loop runs.
 
-    With `while` the first byte of the condition is read before each iteration,
-    and `count` is the most of them. The steps `at_end` run once behind the
-    last one; there the counter is the number of iterations.
+        With `while` the first byte of the condition is read before each iteration,
+    and `count` is the greatest number of iterations. The steps `at_end` run once
+    after the last one; there the counter is the number of iterations.
 
     ```mlir
     plan.loop "i" count <[steps]> {
@@ -204,7 +204,7 @@ def Plan_LoopOp : Plan_Op<"loop", [NoTerminator, SingleBlock, NoRegionArguments]
 }
 
 def Plan_IfOp : Plan_Op<"if", [NoTerminator, SingleBlock, NoRegionArguments]> {
-  let summary = "Steps of which data says whether they run";
+    let summary = "Steps that run if data says so";
   let description = [{
     The first byte of the condition is read when all steps before have ended.
 
@@ -225,14 +225,14 @@ def Plan_IfOp : Plan_Op<"if", [NoTerminator, SingleBlock, NoRegionArguments]> {
 def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel: reads the first buffers, writes the second";
   let description = [{
-    All attributes but `sizes` are for people: what the launch is
-    called, which of the model's nodes it computes, how many floating-point
-    operations it takes (one expression; see docs/cli.md for what counts), and
-    which contraction most of these are: "matmul", "conv", "grouped conv",
-    "depthwise conv" or "attention"; none where there is no such op. `kind`, `title` and `scope` say
-    the same as people would: "GEMM", "GEMM {batch*seq}x3072x768 + bias", where
-    expressions over the module's symbols stand in braces, and the module of the
-    model that it belongs to, "encoder.layer.3.intermediate".
+        All attributes but `sizes` are for people: the launch's name, the nodes of the
+    model that it computes, its number of floating-point operations (one
+    expression; docs/cli.md says what counts), and the contraction that most of
+    these belong to: "matmul", "conv", "grouped conv", "depthwise conv" or
+    "attention", or none. `kind`, `title` and `scope` are for reports: "GEMM",
+    "GEMM {batch*seq}x3072x768 + bias" with expressions over the module's symbols
+    in braces, and the module of the model that it belongs to,
+    "encoder.layer.3.intermediate".
 
     ```mlir
     plan.launch @conv_relu (%x, %w) -> (%y) sizes <[batch]>

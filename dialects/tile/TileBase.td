@@ -18,18 +18,16 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::kpc::tile";
-  let summary = "One GPU kernel: who moves what into which memory, and who waits for it";
+    let summary = "One GPU kernel: which warps move what into which memory, and which warps wait for it";
   let description = [{
-    A thin, explicit language for kernels on tensor cores. Nothing is inferred
-    and nothing moves by itself: a builder writes what will happen, verifiers
-    check it, the lowering is nearly one to one. Ops stand in a `gpu.func`,
-    beside `scf`, `arith` and `memref`; a warpgroup is 128 threads whose first
-    warp's number is a multiple of four.
+        A thin, explicit language for kernels on tensor cores. Nothing is inferred:
+    a builder writes each step, verifiers check it, and the lowering is nearly one
+    to one. Ops are in a `gpu.func`, together with `scf`, `arith` and `memref`. A
+    warpgroup is 128 threads whose first warp's number is a multiple of four.
 
-    What a tensor core reads asynchronously has data edges here: `tile.mma`
-    gives a `!tile.pending`, and `tile.await` alone makes values of it. What
-    goes through shared memory goes through a `!tile.pipe`, whose stages are
-    tokens that are used exactly once.
+    Asynchronous products have data edges: `tile.mma` gives a `!tile.pending`, and
+    only `tile.await` makes values of it. Data in shared memory passes through a
+    `!tile.pipe`, whose stages are tokens that are used exactly once.
 
     ```mlir
     %pipe = tile.pipe tma consumers 4 : <4 of [!a, !b]>
@@ -61,11 +59,12 @@ class Tile_Type<string name, string tileMnemonic> : TypeDef<Tile_Dialect, name> 
 def Tile_ViewType : Tile_Type<"View", "view"> {
   let summary = "A tensor in global memory that TMA copies boxes of";
   let description = [{
-    An argument of the kernel: a tensor map (128 bytes, PTX ISA 5.5.8), encoded
-    when shapes and pointers are bound. How to encode it stands in the kernel's
-    attribute `kernel.tensor_maps`, at the position of the argument among the
-    views. `box` is what one copy moves, in elements, outermost dimension
-    first; `swizzle` (0, 32, 64, 128 bytes) is how it lies in shared memory.
+        An argument of the kernel: a tensor map (128 bytes, PTX ISA 5.5.8), encoded
+    when shapes and pointers are bound. The kernel's attribute
+    `kernel.tensor_maps` says how to encode it, at the position of the argument
+    among the views. `box` is the extent of one copy, in elements, outermost
+    dimension first. `swizzle` (0, 32, 64, 128 bytes) is its layout in shared
+    memory.
 
     `!tile.view<bf16, box [128, 64], swizzle 128>`
   }];
@@ -76,10 +75,11 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
 def Tile_SharedType : Tile_Type<"Shared", "smem"> {
   let summary = "A matrix in shared memory";
   let description = [{
-    Rows × columns, a row's elements side by side in lines of `swizzle` bytes:
-    line `c` of row `r` is at `(c * pitch + r) * swizzle`, then the address is
+        Rows × columns, with a row's elements contiguous in lines of `swizzle` bytes.
+    Line `c` of row `r` is at `(c * pitch + r) * swizzle`; then the address is
     swizzled (PTX ISA 5.5.7). `pitch` is the number of rows of the whole
-    allocation; a part of its rows keeps it. Swizzle 0: plain rows, no lines.
+    allocation, also for a part of its rows. Swizzle 0 means plain rows without
+    lines.
 
     `!tile.smem<[64, 256], bf16, swizzle 128>`, a part of 128 rows:
     `!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>`
@@ -110,16 +110,16 @@ def Tile_SharedType : Tile_Type<"Shared", "smem"> {
 def Tile_TensorMemoryType : Tile_Type<"TensorMemory", "tmem"> {
   let summary = "A matrix in tensor memory";
   let description = [{
-    128 rows, one in each lane; an element of 32 bits in each column, of which
-    a block has 512 (PTX ISA, tcgen05, tensor memory). Of a pair of blocks,
+        128 rows, one in each lane, with an element of 32 bits in each column, of which
+    a block has 512 (PTX ISA, tcgen05, tensor memory). In a pair of blocks,
     each has 128 rows of a matrix of 256.
 
     Elements of f16 or bf16 are a factor's, two neighbours of a row in one column
     of the memory, the first in its low half (matrix A in tensor memory).
 
     Elements of ui32 are words of four scales, which belong to neighbouring
-    blocks of K of one row of a factor. The words of 128 rows take 4 columns: that
-    of row r is in column r / 32 of lanes r % 32, 32 + r % 32, 64 + r % 32 and
+        blocks of K of one row of a factor. The words of 128 rows take 4 columns: the
+    word of row r is in column r / 32 of lanes r % 32, 32 + r % 32, 64 + r % 32 and
     96 + r % 32.
 
     `!tile.tmem<[128, 256], f32>`, `!tile.tmem<[128, 128], bf16>`,
@@ -158,8 +158,8 @@ def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
     `16w + g + 8(i / 2 % 2)` and column `8(i / 4) + 2q + i % 2` (PTX ISA,
     wgmma, matrix D).
 
-    With `tmem_32x32b`, rows are 128, and thread t holds row t: what
-    `tcgen05.ld.32x32b` reads from tensor memory.
+        With `tmem_32x32b`, there are 128 rows, and thread t holds row t, as
+    `tcgen05.ld.32x32b` reads it from tensor memory.
 
     `!tile.fragment<[64, 256], f32>`, `!tile.fragment<[128, 64], f32, tmem_32x32b>`
   }];
@@ -205,14 +205,14 @@ def Tile_ColumnType : Tile_Type<"Column", "column"> {
 def Tile_PackedType : Tile_Type<"Packed", "packed"> {
   let summary = "A matrix in registers, 4 bytes of a row in each, as an mma takes its left operand";
   let description = [{
-    The elements of a fragment of the same shape, in its order, two neighbours of
-    a row in one register: of each 64 rows and 16 columns they are matrix A of a
-    wgmma, and of four mma.sync, one in each warp.
+        The elements of a fragment of the same shape, in its order, with two neighbours
+    of a row in one register. Each 64 rows and 16 columns are matrix A of a wgmma,
+    and of four mma.sync, one in each warp.
 
-    Of f32 a register has one element. Of each 8 columns, matrix A of a mma.sync
-    of tf32 has columns 0, 2, 4, 6 as its first four along K, and 1, 3, 5, 7
-    behind them: a thread keeps what it has of the fragment. The rows of the
-    other operand are taken in that order, too.
+    A register has one element of f32. Of each 8 columns, matrix A of a mma.sync
+    of tf32 has columns 0, 2, 4, 6 as its first four along K, and then 1, 3, 5, 7.
+    So a thread keeps its own elements of the fragment. The rows of the other
+    operand are taken in that order, too.
 
     `!tile.packed<[64, 128], f16>`
   }];
@@ -231,8 +231,8 @@ def Tile_PackedType : Tile_Type<"Packed", "packed"> {
 def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let summary = "A fragment that tensor cores are still writing";
   let description = [{
-    Or that is being read from tensor memory. Used exactly once: by the next
-    `tile.mma`, `tile.wgmma_wait`, or `tile.await`.
+        It may also be a fragment that is being read from tensor memory. It is used
+    exactly once: by the next `tile.mma`, `tile.wgmma_wait`, or `tile.await`.
   }];
   let parameters = (ins "::kpc::tile::FragmentType":$fragment);
   let assemblyFormat = "`<` qualified($fragment) `>`";
@@ -271,7 +271,7 @@ def Tile_StageState : I32EnumAttr<"StageState", "", [I32EnumAttrCase<"Free", 0, 
 
 def Tile_StageType : Tile_Type<"Stage", "stage"> {
   let summary = "One stage of a pipe, held: `free` by who fills it, `full` by who reads it";
-  let description = "Ended exactly once: by `tile.commit` or `tile.release`.";
+    let description = "It is ended exactly once, by `tile.commit` or `tile.release`.";
   let parameters = (ins EnumParameter<Tile_StageState>:$state);
   let assemblyFormat = "`<` $state `>`";
   let genVerifyDecl = 0;

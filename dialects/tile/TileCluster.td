@@ -35,11 +35,11 @@ def Tile_BlockRankOp : Tile_Op<"block_rank", [Pure]> {
 }
 
 def Tile_ClusterSyncOp : Tile_Op<"cluster_sync"> {
-  let summary = "All threads of the cluster's blocks meet, those that have ended excepted";
+    let summary = "A barrier of all threads of the cluster's blocks, except those that have ended";
   let description = [{
-    What was written before is seen by all behind it. No block may end, nor
-    write again what others read, before such a meeting behind their reads; and
-    no barrier of another block may be touched before one behind `tile.barrier_init`.
+        All threads see earlier writes after it. After the last reads of other blocks'
+    memory it must come before a block ends or overwrites what others read. After
+    `tile.barrier_init` it must come before a block touches another's barriers.
   }];
   let assemblyFormat = "attr-dict";
 }
@@ -47,9 +47,9 @@ def Tile_ClusterSyncOp : Tile_Op<"cluster_sync"> {
 def Tile_TmaMulticastOp : Tile_Op<"tma_multicast"> {
   let summary = "Begins a TMA copy into the same tile of several blocks";
   let description = [{
-    As `tile.tma_load`, but the bytes land at the same place, and count for the same
-    stage, in all `blocks` blocks of the cluster: in each of them, the stage must
-    have been acquired or be free (`tile.release … to blocks`).
+        As `tile.tma_load`, but the bytes are written to the same place, and count for
+    the same stage, in all `blocks` blocks of the cluster. In each of them, the
+    stage must have been acquired or be free (`tile.release … to blocks`).
 
     ```mlir
     tile.tma_multicast %w[%k, %n] into %part signal %pipe[%free] of 2 : !view, !part, !pipe, !tile.stage<free>
@@ -64,7 +64,7 @@ def Tile_TmaMulticastOp : Tile_Op<"tma_multicast"> {
 }
 
 def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
-  let summary = "The memory of a pipe's stages, or of a tile, as another tile, when nobody needs what is there any more";
+    let summary = "The memory of a pipe's stages, or of a tile, as another tile, when its contents are no longer needed";
   let arguments = (ins AnyTypeOf<[Tile_PipeType, Tile_SharedType]>:$memory);
   let results = (outs Tile_SharedType:$tile);
   let assemblyFormat = "$memory attr-dict `:` qualified(type($memory)) `->` qualified(type($tile))";
@@ -74,8 +74,9 @@ def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
 def Tile_ClusterStoreOp : Tile_Op<"cluster_store"> {
   let summary = "Stores a fragment of f32 or i32 into shared memory for the other blocks of the cluster";
   let description = [{
-    As its threads hold it, not in rows: value `i` of thread `t` of the warpgroup is at byte
-    `(i / 4 * 128 + t) * 16 + i % 4 * 4`. `tile.cluster_reduce` reads it.
+        The order is that of the threads, not of rows: value `i` of thread `t` of the
+    warpgroup is at byte `(i / 4 * 128 + t) * 16 + i % 4 * 4`.
+    `tile.cluster_reduce` reads it.
   }];
   let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile);
   let assemblyFormat = "$fragment `in` $tile attr-dict `:` qualified(type($fragment)) `,` qualified(type($tile))";
@@ -83,10 +84,10 @@ def Tile_ClusterStoreOp : Tile_Op<"cluster_store"> {
 }
 
 def Tile_ClusterReduceOp : Tile_Op<"cluster_reduce"> {
-  let summary = "Sums up what the cluster's blocks have stored (DSMEM), in the order of their ranks";
+    let summary = "Sums the fragments that the cluster's blocks have stored (DSMEM), in the order of their ranks";
   let description = [{
-    Some columns of it, from `first` on, a multiple of 8. `tile` has what was
-    kept of whole fragments, at the same place in all `blocks` blocks.
+        The result has some columns, from `first` on, a multiple of 8. `tile` holds the
+    stored fragments, at the same place in all `blocks` blocks.
 
     ```mlir
     %sum = tile.cluster_reduce %kept[%first] of 4 : !tile.smem<[64, 128], f32> -> !tile.fragment<[64, 32], f32>

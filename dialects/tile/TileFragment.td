@@ -60,9 +60,8 @@ def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "", [I32EnumAttrCase<"Add", 0, "
 def Tile_ThreadReduceOp : Tile_Op<"thread_reduce", [Pure]> {
   let summary = "Each thread reduces its own elements of each row";
   let description = [{
-    In the order of the columns, in `chains` chains that do not wait for one
-    another; the first begins with `initial` where that is given. `max` leaves
-    NaN out.
+        It reduces in the order of the columns, in `chains` independent chains. The
+    first chain begins with `initial` if that is given. `max` ignores NaN.
 
     ```mlir
     %parts = tile.thread_reduce add %p, %before chains 2 : !s, !tile.column<64, f32, partial> -> !tile.column<64, f32, partial>
@@ -102,7 +101,7 @@ def Tile_WarpAboveOp : Tile_Op<"warp_above", [Pure]> {
 }
 
 def Tile_PackOp : Tile_Op<"pack", [Pure]> {
-  let summary = "Rounds f32 fragments, side by side, to 16 bits or leaves them f32, as the left operand of a product";
+    let summary = "Packs adjacent f32 fragments, rounded to 16 bits or as f32, as the left operand of a product";
   let arguments = (ins Variadic<Tile_FragmentType>:$fragments);
   let results = (outs Tile_PackedType:$result);
   let assemblyFormat = "$fragments attr-dict `:` qualified(type($fragments)) `->` qualified(type($result))";
@@ -118,8 +117,8 @@ def Tile_ApproximateOp : Tile_Op<"approximate", [Pure]> {
   let summary = "2^x or 1/x by the special function unit";
   let description = [{
     One instruction, at most 2 ulp off (PTX ISA, ex2.approx.ftz and
-    rcp.approx.ftz); a result or operand below the normal numbers is 0. For
-    scores that are rounded to 16 bits behind it.
+        rcp.approx.ftz). A result or operand below the normal numbers is 0. It is for
+    scores that are then rounded to 16 bits.
   }];
   let arguments = (ins Tile_Function:$function, F32:$x);
   let results = (outs F32:$y);

@@ -14,7 +14,7 @@ include "dialects/tile/TilePipe.td"
 
 def Tile_AllocOp : Tile_Op<"alloc"> {
   let summary = "Shared memory that lives as long as the block";
-  let description = "Stands in the kernel's entry block, before `tile.barrier_init`.";
+    let description = "The op is in the kernel's entry block, before `tile.barrier_init`.";
   let results = (outs Tile_SharedType:$tile);
   let assemblyFormat = "attr-dict `:` type($tile)";
   let hasVerifier = 1;
@@ -38,8 +38,8 @@ def Tile_SubviewRowsOp : Tile_Op<"subview_rows", [Pure]> {
 def Tile_TmaLoadOp : Tile_Op<"tma_load"> {
   let summary = "Begins a TMA copy from global memory into a tile of a stage";
   let description = [{
-    One thread does it. `at` is the first element, outermost dimension first;
-    what lies outside of the tensor becomes zero. A tile that is larger than
+        One thread executes it. `at` is the first element, outermost dimension first.
+    Elements outside of the tensor become zero. A tile that is larger than
     the view's box takes several copies. Their bytes count for the stage.
 
     ```mlir
@@ -57,12 +57,13 @@ def Tile_TmaLoadOp : Tile_Op<"tma_load"> {
 def Tile_TmaLoadIm2colOp : Tile_Op<"tma_load_im2col"> {
   let summary = "Begins a TMA copy of pixels, as a convolution walks over them, into a tile of a stage";
   let description = [{
-    One thread does it. The view's tensor map is one of im2col: it sees images
-    (n, spatial…, channels), and its box is pixels × channels. `at` is the first
-    place of the filter, and the first channel, outermost dimension first; row
-    r of the tile is the r-th place behind it, in the order of the map's corners
-    and steps, rows after rows and images after images. Of each place it takes
-    the pixel that is `offsets` away, one for each spatial dimension: the tap.
+        One thread executes it. The view's tensor map is an im2col map: it describes
+    images (n, spatial…, channels), and its box is pixels × channels. `at` is the
+    first place of the filter, and the first channel, outermost dimension first.
+    Row r of the tile is the r-th place after it, in the order of the map's corners
+    and steps, rows after rows and images after images. At each place the copy
+    takes the pixel at the distance `offsets`, one for each spatial dimension: the
+    tap.
     Pixels and channels outside of the image become zero. A tile of more columns
     than the view's box takes several copies.
 
@@ -82,8 +83,8 @@ def Tile_TmaLoadIm2colOp : Tile_Op<"tma_load_im2col"> {
 def Tile_TmaStoreOp : Tile_Op<"tma_store"> {
   let summary = "Begins a TMA copy of a tile to global memory";
   let description = [{
-    One thread does it, behind a `tile.fence_proxy` of those who wrote the
-    tile. What lies outside of the tensor is dropped.
+        One thread executes it, after a `tile.fence_proxy` of the threads that wrote
+    the tile. Elements outside of the tensor are dropped.
   }];
   let arguments = (ins Tile_SharedType:$tile, Tile_ViewType:$view, Variadic<Index>:$at);
   let assemblyFormat = "$tile `to` $view `[` $at `]` attr-dict `:` qualified(type($tile)) `,` qualified(type($view))";
@@ -103,7 +104,7 @@ def Tile_TmaStoreWaitOp : Tile_Op<"tma_store_wait"> {
 }
 
 def Tile_FenceProxyOp : Tile_Op<"fence_proxy"> {
-  let summary = "What this thread wrote into shared memory is seen by copies and tensor cores that begin later";
+    let summary = "Makes this thread's writes to shared memory visible to later copies and tensor-core products";
   let assemblyFormat = "attr-dict";
 }
 

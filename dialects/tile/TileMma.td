@@ -15,13 +15,13 @@ include "dialects/tile/TileBase.td"
 def Tile_MmaOp : Tile_Op<"mma"> {
   let summary = "Begins d = a·b + c on tensor cores (wgmma)";
   let description = [{
-    By one warpgroup, all of it. `a` is M×K, `b` K×N, both in shared memory
-    (with `a_transposed`, `a` is stored K×M; with `b_transposed`, `b` is stored
-    N×K). Without `c`, d = a·b. `c` is a fragment or a product that is pending:
-    sums are made in the order of the ops. The op is one group: `tile.wgmma_wait`
-    counts them. `a` may also be packed in registers, 64 rows of 16 bits; they
-    are not to be written before the product is over, which is the lowering's
-    care.
+        All threads of one warpgroup execute it. `a` is M×K, `b` K×N, both in shared
+    memory (with `a_transposed`, `a` is stored K×M; with `b_transposed`, `b` is
+    stored N×K). Without `c`, d = a·b. `c` is a fragment or a pending product, so
+    sums are made in the order of the ops. The op is one group, which
+    `tile.wgmma_wait` counts. `a` may also be packed in registers, 64 rows of 16
+    bits. The lowering ensures that these are not written before the product is
+    complete.
 
     | a, b | d | K a multiple of | transposed a, untransposed b |
     | --- | --- | --- | --- |
@@ -31,11 +31,12 @@ def Tile_MmaOp : Tile_Op<"mma"> {
     | f8E4M3FN, f8E5M2 each | f32 | 32 | no |
     | i8, ui8 each | i32, which wraps | 32 | no |
 
-    Tensor cores add up products of FP8 in about 14 bits. Whoever needs f32's
-    accuracy begins a new accumulator every few steps and adds these up in
+        Tensor cores accumulate FP8 products with about 14 bits. A kernel that needs
+    f32's accuracy begins a new accumulator every few steps and adds these up in
     registers.
 
-    Wgmma (sm_90a): M a multiple of 64, N of 8 up to 256, of integers above 32 of 16.
+    For wgmma (sm_90a), M is a multiple of 64, and N is a multiple of 8 up to 256;
+    for integers N above 32 is a multiple of 16.
 
     ```mlir
     %d = tile.mma %a, %b, %c : !a, !b, !tile.pending<!d> -> !tile.pending<!d>
@@ -53,7 +54,7 @@ def Tile_MmaOp : Tile_Op<"mma"> {
 
 def Tile_WgmmaWaitOp : Tile_Op<"wgmma_wait", [AllTypesMatch<["pending", "still"]>]> {
   let summary = "Waits until at most the newest `in_flight` wgmma groups of this warpgroup are in flight";
-  let description = "What the older ones read may be overwritten from here on (`wgmma.wait_group`).";
+    let description = "The operands of older groups may be overwritten after it (`wgmma.wait_group`).";
   let arguments = (ins Tile_PendingType:$pending, I32Attr:$in_flight);
   let results = (outs Tile_PendingType:$still);
   let assemblyFormat = "`<` $in_flight `>` $pending attr-dict `:` qualified(type($pending))";
@@ -63,8 +64,8 @@ def Tile_WgmmaWaitOp : Tile_Op<"wgmma_wait", [AllTypesMatch<["pending", "still"]
 def Tile_AwaitOp : Tile_Op<"await"> {
   let summary = "Waits until at most the newest `in_flight` wgmma groups are in flight, and gives a result";
   let description = [{
-    The product that is awaited is not among those: `in_flight` others were begun
-    after it, in the same block.
+        The awaited product is not among those: `in_flight` others began after it, in
+    the same block.
 
     ```mlir
     %s = tile.mma %q, %k transposed : !q, !k -> !tile.pending<!s>
@@ -85,9 +86,9 @@ def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
   let summary = "Some columns of a fragment; no data moves";
   let description = [{
     With `rotate_half` n (RoPE), column c of the part is column c + n or c - n of
-    the fragment: each two runs of n columns change places. A thread holds the
-    same two of each eight columns, so a multiple of 8, or 1 (interleaved),
-    moves no data.
+        the fragment: neighbouring runs of n columns change places. A thread holds the
+    same two of each eight columns, so an n that is a multiple of 8, or 1
+    (interleaved), moves no data.
 
     ```mlir
     %x = tile.extract_columns %d from 64 : !d -> !part                // a head of 64
@@ -111,14 +112,14 @@ def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
 def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let summary = "Applies a scalar function, which sees coordinates, to each element of a fragment";
   let description = [{
-    The block has the element, its row and its column, counted from `at`. The
-    coordinates that it sees are inside of `within`: outside of it, what is
-    computed is some other element's value, to be dropped by the store. With one
-    bound, of the rows, all columns are there.
+        The region's arguments are the element, its row and its column, counted from
+    `at`. These coordinates are always inside of `within`. For a place outside,
+    the region computes the value of some other element, which the store drops.
+    With one bound, that of the rows, all columns exist.
 
-    Of fragments given `with` it, the block has the element at the same place as
-    well, after the column: the second accumulator of a gated MLP, or RoPE's other
-    half.
+    Of each fragment given by `with`, the element at the same place is a further
+    argument after the column: the second accumulator of a gated MLP, or RoPE's
+    other half.
 
     ```mlir
     %y = tile.map %d at [%m, %n] within [%rows, %columns] : !d -> !y {
@@ -154,9 +155,9 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "Ap
 def Tile_StoreSharedOp : Tile_Op<"store_shared"> {
   let summary = "Writes a fragment into shared memory";
   let description = [{
-    Elements have 8, 16 or 32 bits. Those of 16 go by stmatrix, which chips before
-    sm_90 lack; with `pairs` each thread stores its own, two at a time, as those
-    of 8 and 32 bits are stored.
+        Elements have 8, 16 or 32 bits. Those of 16 bits are stored by stmatrix, which
+    chips before sm_90 lack. With `pairs` each thread stores its own elements, two
+    at a time, as it stores those of 8 and 32 bits.
   }];
   let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile, UnitAttr:$pairs);
   let builders = [OpBuilder<(ins "::mlir::Value":$fragment, "::mlir::Value":$tile), [{

@@ -29,11 +29,11 @@ def Tile_PipeOp : Tile_Op<"pipe"> {
     release by the end of products (`after_mma`) counts as a warp's. Stands in
     the kernel's entry block, before `tile.barrier_init`.
 
-    With `pair`, a stage is one of both blocks of a cluster of two, and holds its
-    tiles in each. Who waits for what both have done, does so in the even one:
-    there the copies of both announce themselves and are waited for, there
-    `consumers` of both release what products filled. What products have filled
-    or released is told to both.
+    With `pair`, a stage belongs to both blocks of a cluster of two, and has its
+    tiles in each. The barriers for work of both blocks are the even block's: the
+    copies of both announce their bytes there and are waited for there, and
+    `consumers` of both release there what products filled. Products arrive at the
+    barriers of both blocks.
 
     ```mlir
     %pipe = tile.pipe tma consumers 8 : <4 of [!tile.smem<[128, 64], bf16, swizzle 128>]>
@@ -48,7 +48,7 @@ def Tile_PipeOp : Tile_Op<"pipe"> {
 }
 
 def Tile_BarrierInitOp : Tile_Op<"barrier_init"> {
-  let summary = "Initialises the barriers; all threads of the block see them from here on";
+    let summary = "Initialises the barriers; all threads of the block see them after it";
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
@@ -60,14 +60,14 @@ def Tile_CursorOp : Tile_Op<"cursor", [Pure]> {
 }
 
 def Tile_NextOp : Tile_Op<"next", [Pure]> {
-  let summary = "The place behind this one; after the last stage the first, in the next round";
+    let summary = "The next place; after the last stage comes the first, in the next round";
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
   let results = (outs Tile_CursorType:$next);
   let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe))";
 }
 
 def Tile_SkipOp : Tile_Op<"skip", [Pure]> {
-  let summary = "The place `count` stages behind this one: others use those between";
+    let summary = "The place `count` stages after this one; other warpgroups use those between";
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor, Index:$count);
   let results = (outs Tile_CursorType:$next);
   let assemblyFormat = "$pipe `[` $cursor `]` `by` $count attr-dict `:` qualified(type($pipe))";
@@ -75,7 +75,7 @@ def Tile_SkipOp : Tile_Op<"skip", [Pure]> {
 
 def Tile_AcquireOp : Tile_Op<"acquire"> {
   let summary = "Waits until the stage at a place is free";
-  let description = "In a pipe that TMA fills, the bytes to come are announced at once.";
+    let description = "In a pipe that TMA fills, the op also announces the bytes of the copies.";
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
   let results = (outs Tile_StageType:$stage);
   let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe)) `->` qualified(type($stage))";
@@ -83,7 +83,7 @@ def Tile_AcquireOp : Tile_Op<"acquire"> {
 }
 
 def Tile_CommitOp : Tile_Op<"commit"> {
-  let summary = "The holder of a free stage has written, or begun to copy, all of it";
+    let summary = "Ends a free stage, after its holder has written, or begun to copy, all of it";
   let arguments = (ins Tile_PipeType:$pipe, Tile_StageType:$stage);
   let assemblyFormat = "$pipe `[` $stage `]` attr-dict `:` qualified(type($pipe)) `,` qualified(type($stage))";
   let hasVerifier = 1;
@@ -98,14 +98,16 @@ def Tile_WaitOp : Tile_Op<"wait"> {
 }
 
 def Tile_ReleaseOp : Tile_Op<"release"> {
-  let summary = "This warp reads the stage no more";
+    let summary = "Ends a full stage, which this warp no longer reads";
   let description = [{
-    What tensor cores read from it must be over: behind a `tile.wgmma_wait` or
-    `tile.await` of it. With `blocks`, all blocks of the cluster are told, who
-    fill each other's stages; `consumers` of the pipe then counts all of theirs.
+        Products that read the stage must be complete: the op comes after a
+    `tile.wgmma_wait` or `tile.await` of them. With `blocks`, it arrives at the
+    barriers of all blocks of the cluster, which fill each other's stages.
+    `consumers` of the pipe then counts the warps of all blocks.
 
-    With `after_mma`, one thread says so for when all products that it has
-    begun (`tile.tmem_mma`) are over, and goes on at once.
+    With `after_mma`, one thread executes it and continues at once. The stage is
+    released when all products that the thread has begun (`tile.tmem_mma`) are
+    complete.
   }];
   let arguments = (ins Tile_PipeType:$pipe, Tile_StageType:$stage, DefaultValuedAttr<I32Attr, "1">:$blocks,
                        UnitAttr:$after_mma);
@@ -117,7 +119,7 @@ def Tile_ReleaseOp : Tile_Op<"release"> {
 def Tile_TilesOp : Tile_Op<"tiles", [Pure]> {
   let summary = "The tiles of a stage";
   let description = [{
-    Stages in tensor memory lie side by side in `memory`.
+        Stages in tensor memory are adjacent in `memory`.
 
     ```mlir
     %d = tile.tiles %sums[%free] in %memory : !pipe, !tile.stage<free>, !tile.tmem<[128, 512], f32> -> !d

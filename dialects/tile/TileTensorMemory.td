@@ -16,13 +16,13 @@ include "dialects/tile/TileMma.td"
 def Tile_TmemAllocOp : Tile_Op<"tmem_alloc"> {
   let summary = "Tensor memory, until `tile.tmem_free`";
   let description = [{
-    All 128 rows of a power of two of columns, 32 to 512, which is all there is;
-    what is in it is undefined. Stands in the kernel's entry block, behind
-    `tile.barrier_init`, which all threads have passed; they meet again after it.
+        It has all 128 rows of a power of two of columns, 32 to 512, which is the whole
+    memory. Its contents are undefined. The op is in the kernel's entry block,
+    after `tile.barrier_init`, and ends with a barrier of all threads.
 
-    With `pair`, both blocks of a cluster of two get it at once, at the same
-    place: their products are of both (`tile.tmem_mma … pair`). All of a
-    kernel's are pairs, or none is (PTX ISA, tcgen05, `.cta_group`).
+    With `pair`, both blocks of a cluster of two allocate it together, at the same
+    place, for products of both (`tile.tmem_mma … pair`). Either all of a
+    kernel's allocations are pairs or none is (PTX ISA, tcgen05, `.cta_group`).
 
     ```mlir
     %memory = tile.tmem_alloc : !tile.tmem<[128, 512], f32>
@@ -35,10 +35,11 @@ def Tile_TmemAllocOp : Tile_Op<"tmem_alloc"> {
 }
 
 def Tile_TmemFreeOp : Tile_Op<"tmem_free"> {
-  let summary = "Gives tensor memory back";
+    let summary = "Frees tensor memory";
   let description = [{
-    All threads, of a pair those of both blocks, meet first: nothing may be
-    under way in it. A kernel must give back what it has taken.
+        It begins with a barrier of all threads, for a pair of those of both blocks. No
+    product or copy may still use the memory. A kernel must free what it has
+    allocated.
   }];
   let arguments = (ins Tile_TensorMemoryType:$memory);
   let assemblyFormat = "$memory attr-dict `:` qualified(type($memory))";
@@ -48,11 +49,11 @@ def Tile_TmemFreeOp : Tile_Op<"tmem_free"> {
 def Tile_TmemMmaOp : Tile_Op<"tmem_mma"> {
   let summary = "Begins d = a·b, or d = a·b + d where `add`, in tensor memory";
   let description = [{
-    One thread does it for its block (it stands in `tile.elect`); products of
+        One thread executes it for its block (it is in `tile.elect`). Products of
     one thread on the same d are made in its order. `a` is 128×K, `b` K×N, both
     in shared memory (with `a_transposed`, `a` is stored K×128; with
     `b_transposed`, `b` is stored N×K). Neither they nor `d` may be touched
-    before the product is over, which only barriers tell: `tile.release …
+    before the product is complete. Only barriers show that: `tile.release …
     after_mma` of the stage that was read, `tile.commit` of the stage of `d`.
 
     `a` may also lie in tensor memory, 128×K of 16 bits: what other threads have
@@ -89,9 +90,9 @@ def Tile_TmemMmaOp : Tile_Op<"tmem_mma"> {
 def Tile_TmemLoadOp : Tile_Op<"tmem_load"> {
   let summary = "Begins to read some columns of tensor memory into registers";
   let description = [{
-    By one warpgroup, all of it: of each four warps, the first can reach rows
-    0–31 alone, the second 32–63, and so on. Thread t gets row t, from column
-    `first` on. `tile.await` waits for it.
+        All threads of one warpgroup execute it. Of each four warps, the first can
+    access only rows 0–31, the second only 32–63, and so on. Thread t gets row t,
+    from column `first` on. `tile.await` waits for it.
 
     ```mlir
     %p = tile.tmem_load %d[%first] : !tile.tmem<[128, 256], f32> -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
@@ -131,15 +132,15 @@ def Tile_TmemPartOp : Tile_Op<"tmem_part", [Pure]> {
 def Tile_TmemCopyOp : Tile_Op<"tmem_copy"> {
   let summary = "Begins to copy words of scales from shared into tensor memory (`tcgen05.cp.32x128b.warpx4`)";
   let description = [{
-    One thread does it for its block (it stands in `tile.elect`); its products
-    that are begun later see the words. Words of 128 rows are 512 bytes, the one
-    of row r at `r % 32 * 16 + r / 32 * 4`: with the words along K they are the
-    rows of 512 bytes of `scales`, for one panel of 128 rows after the other.
-    `memory` has 4 columns for each panel, those of one word side by side.
+        One thread executes it for its block (it is in `tile.elect`). Its later
+    products see the words. Words of 128 rows are 512 bytes, the one of row r at
+    `r % 32 * 16 + r / 32 * 4`. For each word along K they are a row of 512 bytes
+    of `scales`, for one panel of 128 rows after the other. `memory` has 4 columns
+    for each panel; those of one word are adjacent.
 
-    What was copied may not change before it is over, which only barriers tell,
-    as of `tile.tmem_mma`. Products that were begun earlier may not read
-    `memory`. With `pair`, both blocks copy, each from its own shared memory.
+    `scales` may not change before the copy is complete, which only barriers show,
+    as for `tile.tmem_mma`. Earlier products may not read `memory`. With `pair`,
+    both blocks copy, each from its own shared memory.
 
     ```mlir
     tile.tmem_copy %scales panels 1 into %words : !tile.smem<[2, 256], ui8>, !tile.tmem<[128, 4], ui32>
@@ -154,7 +155,7 @@ def Tile_TmemCopyOp : Tile_Op<"tmem_copy"> {
 def Tile_TmemMmaScaledOp : Tile_Op<"tmem_mma_scaled"> {
   let summary = "Begins d = (a · its scales)·(b · its scales), or the same + d where `add`, in tensor memory";
   let description = [{
-    As `tile.tmem_mma`, where neighbouring elements of K share a scale. `a` is
+        As `tile.tmem_mma`, but neighbouring elements of K share a scale. `a` is
     [128, K] and `b` [N, K], both swizzled and contiguous along K: codes of FP8,
     or bytes (ui8) that hold two codes of FP4 each, the first in the low bits.
     Their scales are words in tensor memory, as `tile.tmem_copy` leaves them:
@@ -167,7 +168,7 @@ def Tile_TmemMmaScaledOp : Tile_Op<"tmem_mma_scaled"> {
     | mxfp4 | mxf4 | 32 | 2 |
     | nvfp4 | mxf4nvf4, block16 | 32 | 4 |
 
-    With `pair`, each block has half of the rows of `b`, and the scales of all.
+        With `pair`, each block has half of the rows of `b`, and the scales of all rows.
 
     ```mlir
     tile.tmem_mma_scaled mxfp8 %a scales %sa, %b scales %sb into %d add %more : !a, !sa, !b, !sb, !d

@@ -17,16 +17,17 @@ include "dialects/tile/TileCluster.td"
 def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
   let summary = "Begins copies from global into shared memory (`cp.async`), by all threads of the block";
   let description = [{
-    A tile is copied in pieces of `bytes` bytes, 4, 8, 16 or one element's, neighbours along
-    its rows; neighbouring threads take neighbouring pieces. The block has the
-    row and the column of a piece's first element in the tile; `tile.yield_address`
-    tells where that is in `memory`, counted in elements, and how many elements
-    from there on are to be copied; zeros become the others. Without a number
-    all of them are. `memory` is aligned so that its pieces are.
+        A tile is copied in pieces of `bytes` bytes: 4, 8, 16 or one element's. The
+    elements of a piece are neighbours along a row, and neighbouring threads take
+    neighbouring pieces. The region's arguments are the row and the column of a
+    piece's first element in the tile. `tile.yield_address` gives its place in
+    `memory`, counted in elements, and how many elements from there on are copied;
+    the others become zeros. Without a number all are copied. `memory` is aligned
+    so that its pieces are.
 
-    Pieces of 1 and 2 bytes are loaded and stored by the thread itself and are there
-    when the op is over; others when `tile.cp_async_wait` says so. The threads
-    that copied a piece see it then, the others behind a `tile.sync`.
+    Pieces of 1 and 2 bytes are loaded and stored by the thread itself, and are
+    complete when the op ends. Others are complete after `tile.cp_async_wait`. The
+    thread that copied a piece sees it then, other threads after a `tile.sync`.
 
     ```mlir
     tile.cp_async %x into %a by 16 : memref<?xbf16>, !a {
@@ -46,8 +47,8 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
 def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
   let summary = "Stores a tile to global memory, by all threads of the block";
   let description = [{
-    The way back of `tile.cp_async`, in pieces of 1, 2, 4, 8 or 16 bytes; it is over
-    when the op is. What others wrote into the tile is seen behind a
+        The reverse of `tile.cp_async`, in pieces of 1, 2, 4, 8 or 16 bytes. It is
+    complete when the op ends. It sees other threads' writes into the tile after a
     `tile.sync`.
 
     ```mlir
@@ -65,8 +66,8 @@ def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
 }
 
 def Tile_YieldAddressOp : Tile_Op<"yield_address", [Pure, Terminator, ParentOneOf<["CpAsyncOp", "StoreGlobalOp"]>]> {
-  let summary = "Yields the address of a piece of a tile in memory, and how many of its elements are there";
-  let description = "`count` may be negative or too large: it is taken for none, or for all.";
+    let summary = "Yields the address of a piece of a tile in memory, and how many of its elements exist";
+  let description = "`count` may be negative, which means none, or too large, which means all.";
   let arguments = (ins Index:$at, Optional<Index>:$count);
   let assemblyFormat = "$at (`,` $count^)? attr-dict";
 }
@@ -97,10 +98,10 @@ def Tile_MmaScaledOp : Tile_Op<"mma_scaled", [AllTypesMatch<["c", "d"]>]> {
     A scale is for a block of 32 elements of K (mxfp8, mxfp4, of E8M0) or of 16
     (nvfp4, of E4M3).
 
-    Scales lie in words of four, which belong to neighbouring blocks of one row:
+        Scales are words of four, which belong to neighbouring blocks of one row:
     `[words, 4 · rows]` of ui8, without a swizzle. Word w of a row is for bytes
-    128·w… of its codes (mxfp8), 64·w… (mxfp4) or 32·w… (nvfp4). `rows` is where
-    the first row of `a`, and of `b`, is in its scales.
+    128·w… of its codes (mxfp8), 64·w… (mxfp4) or 32·w… (nvfp4). `rows` is the
+    place of the first row of `a`, and of `b`, in its scales.
 
     | format | mma.sync | K bytes of an instruction | scales of it |
     | --- | --- | --- | --- |
@@ -128,13 +129,13 @@ def Tile_MmaScaledOp : Tile_Op<"mma_scaled", [AllTypesMatch<["c", "d"]>]> {
 def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let summary = "d = a·b + c on tensor cores (`mma.sync`), by the warps of one warpgroup";
   let description = [{
-    As `tile.mma`, but over when the op is: each warp loads its part of both
-    operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, of
-    tf32 m16n8k8, of FP8 and integers m16n8k32). Sums are made in the order of the
-    operand's columns. Other warps' writes into the operands are seen behind a
-    `tile.sync`. `a` may be packed in registers already: `tile.pack` makes it of
-    a fragment, `tile.load_packed` loads it from a tile of 16 bits. Beside a
-    packed `a` of f32, `b` is not transposed.
+        As `tile.mma`, but complete when the op ends. Each warp loads its part of both
+    operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, for
+    tf32 m16n8k8, for FP8 and integers m16n8k32). Sums are made in the order of
+    the operand's columns. It sees other warps' writes into the operands after a
+    `tile.sync`. `a` may already be packed in registers: `tile.pack` makes it from
+    a fragment, `tile.load_packed` loads it from a tile of 16 bits. With a packed
+    `a` of f32, `b` is not transposed.
 
     | a, b | d | K a multiple of | transposed a, untransposed b |
     | --- | --- | --- | --- |
@@ -146,22 +147,23 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
 
     Factors of f32 become factors of tf32:
 
-    - `rounded`, to nearest. From 3.4011e38 on they are infinite.
+        - `rounded`: to nearest. From 3.4011e38 on they are infinite.
     - `truncated`: the instruction drops the bits that tf32 lacks. Errors have one
-      sign, but what is finite stays so.
-    - `cut`: each is multiplied by 1 + 0.72 * 2^-11 in front of that. One
-      instruction in place of four of rounding, and sums are as exact, as errors
-      have both signs; numbers of tf32 stay what they are. From 3.4016e38 on they
-      are infinite.
+      sign, but finite numbers stay finite.
+    - `cut`: each is multiplied by 1 + 0.72 * 2^-11 before it is truncated. This is
+      one instruction in place of four of rounding. Sums are as exact, because
+      errors have both signs, and tf32 numbers do not change. From 3.4016e38 on
+      they are infinite.
 
-    With `split` they are not rounded: each is the sum
-    of two numbers of tf32, of which three products are made (3xTF32). Every 16 of
-    K are summed up by themselves and then added in f32, to nearest, because
-    tensor cores truncate their sums. The error is that of f32 arithmetic. Where a factor
-    is infinite or NaN, the sum is NaN (`tile.any_nan`).
+    With `split` they are not rounded. Each is the sum of two tf32 numbers, of
+    which three products are made (3xTF32). Every 16 of K are summed separately
+    and then added in f32, to nearest, because tensor cores truncate their sums.
+    The error is that of f32 arithmetic. Where a factor is infinite or NaN, the
+    sum is NaN (`tile.any_nan`).
 
-    With `promoted`, products of FP8 are summed up by themselves for every 64 of K,
-    and then added in f32: the tensor cores of sm_89 sum them up in about 14 bits.
+    With `promoted`, FP8 products are summed separately for every 64 of K, and
+    then added in f32, because the tensor cores of sm_89 accumulate them with
+    about 14 bits.
 
     ```mlir
     %d = tile.mma_sync %a, %b, %c : !a, !b -> !d
@@ -178,7 +180,7 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
 }
 
 def Tile_AnyNanOp : Tile_Op<"any_nan"> {
-  let summary = "All threads of the block meet, and know whether an element of their fragments is NaN";
+    let summary = "A barrier of the block, which tells all threads whether an element of their fragments is NaN";
   let description = [{
     ```mlir
     %any = tile.any_nan %acc : !tile.fragment<[64, 64], f32>
@@ -193,9 +195,9 @@ def Tile_AnyNanOp : Tile_Op<"any_nan"> {
 def Tile_LoadPackedOp : Tile_Op<"load_packed"> {
   let summary = "Loads a tile into registers, as the left operand of products (`ldmatrix`)";
   let description = [{
-    By the warps of one warpgroup: each has its 16 of each 64 rows. What is
-    multiplied many times is loaded once. Other warps' writes into the tile are
-    seen behind a `tile.sync`.
+        The warps of one warpgroup execute it; each has its 16 of each 64 rows. It
+    loads an operand once that is multiplied many times. It sees other warps'
+    writes into the tile after a `tile.sync`.
 
     ```mlir
     %q = tile.load_packed %tile : !tile.smem<[64, 128], f16, swizzle 128> -> !tile.packed<[64, 128], f16>

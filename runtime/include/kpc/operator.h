@@ -17,9 +17,9 @@
 |*     return 0;                                                              *|
 |*   }                                                                        *|
 |*                                                                            *|
-|* It returns 0, or another number after it has written why to `message`. It  *|
-|* throws nothing, and keeps no pointer. Sessions of one model may call it at *|
-|* the same time from several threads.                                        *|
+|* It returns 0, or another number after it has written the reason to         *|
+|* `message`. It throws nothing, and keeps no pointer. Sessions of one model  *|
+|* may call it at the same time from several threads.                         *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 #ifndef KPC_OPERATOR_H
@@ -32,16 +32,16 @@
 extern "C" {
 #endif
 
-/** A tensor: contiguous, row-major. Inputs must not be written to. An output
- *  shares no memory with an input or another output. */
+/** A tensor, contiguous and row-major. The function must not write to inputs.
+ *  An output shares no memory with an input or another output. */
 typedef struct kpc_operator_tensor {
-  void *data; /**< aligned to 64 bytes; of an empty tensor any pointer */
+  void *data; /**< aligned to 64 bytes; any pointer if the tensor is empty */
   const int64_t *dims;
   int32_t rank;
   int32_t type; /**< a kpc_dtype of kpc/runtime.h: 1 is f32, 10 is f16 */
 } kpc_operator_tensor;
 
-/** An argument of the manifest: `i` of an i32 or i64, `f` of an f32 or f64. */
+/** An argument of the manifest: `i` for an i32 or i64, `f` for f32 or f64. */
 typedef union kpc_operator_argument {
   int64_t i;
   double f;
@@ -53,7 +53,7 @@ typedef struct kpc_operator_call {
   const kpc_operator_tensor *outputs;
   const kpc_operator_argument *arguments;
   size_t input_count, output_count, argument_count;
-  char *message; /**< where an error's text may go, ended by a zero */
+  char *message; /**< room for an error's text, ended by a zero */
   size_t message_size;
 } kpc_operator_call;
 

@@ -46,13 +46,13 @@ struct DLManagedTensorVersioned;
 
 namespace kpc {
 
-/// What went wrong.
+/// An error of the library.
 class Error {
 public:
   Error() = default;
   explicit Error(kpc_status Status, kpc_error *E = nullptr)
       : TheStatus(Status), E(E, kpc_error_free) {}
-  /// Of this header's own.
+  /// An error that this header found itself.
   Error(kpc_status Status, std::string Text)
       : TheStatus(Status), Own(std::move(Text)) {}
   kpc_status status() const { return TheStatus; }
@@ -84,7 +84,7 @@ private:
 };
 
 /// A value or an error; never both. `value()` of an error is a fault of the
-/// caller: it ends the program with the error's text on stderr.
+/// caller, and ends the program with the error's text on stderr.
 template <class T> class Result {
 public:
   Result(T Value) : TheValue(std::move(Value)) {}
@@ -167,12 +167,12 @@ template <> constexpr kpc_element_type elementTypeOf<uint64_t>() {
   return KPC_U64;
 }
 
-/// A view of someone's contiguous memory, with dims of its own.
+/// A view of contiguous memory that it does not own, with its own dims.
 class Tensor {
 public:
   Tensor() = default;
-  /// `Room`: bytes of the memory at `Data`, where that is known; a run refuses
-  /// dims that need more.
+  /// `Room` is the size of the memory at `Data` in bytes, if it is known. A run
+  /// refuses dims that need more.
   Tensor(void *Data, kpc_element_type Type, std::vector<int64_t> Dims,
          kpc_device Device = KPC_HOST, size_t Room = SIZE_MAX)
       : Data(Data), Type(Type), Device(Device), Dims(std::move(Dims)),
@@ -185,7 +185,7 @@ public:
   int32_t type() const { return Type; }
   kpc_device device() const { return Device; }
   const std::vector<int64_t> &dims() const { return Dims; }
-  /// For the C interface; lives as long as this object is unchanged.
+  /// The tensor for the C interface. It lives until this object is changed.
   kpc_tensor c() const {
     return {Data, Dims.data(), int32_t(Dims.size()), Type, Device};
   }
@@ -194,7 +194,7 @@ public:
     return kpc_tensor_bytes(&T);
   }
   size_t room() const { return Room; }
-  /// The elements of a host tensor; empty where `T` is not its type.
+  /// The elements of a host tensor; empty if `T` is not its type.
   template <class T> std::span<T> values() const {
     if (Type != elementTypeOf<std::remove_const_t<T>>())
       return {};
@@ -236,7 +236,7 @@ public:
   }
   size_t size() const { return All.size(); }
   const Tensor &operator[](size_t Index) const { return All[Index].Value; }
-  /// An empty tensor where there is no such output.
+  /// The output of that name; an empty tensor if there is none.
   Tensor operator[](std::string_view Name) const {
     for (const NamedTensor &T : All)
       if (T.Name == Name)
@@ -246,7 +246,7 @@ public:
   auto begin() const { return All.begin(); }
   auto end() const { return All.end(); }
   kpc_outputs *c() const { return O.get(); }
-  /// Keeps the memory alive until its deleter is called.
+  /// The result keeps the memory alive until its deleter is called.
   Result<DLManagedTensorVersioned *> toDlpack(size_t Index) const {
     DLManagedTensorVersioned *Out = nullptr;
     kpc_error *E = nullptr;
@@ -288,7 +288,7 @@ struct SessionOptions {
   std::span<std::byte> workspace = {};
 };
 
-/// A model on a device; one thread at a time.
+/// A model on a device. Only one thread at a time may use it.
 class Session {
 public:
   explicit Session(kpc_session *S) : S(S) {}
@@ -308,7 +308,7 @@ public:
     return prepare(std::span(Dims.begin(), Dims.size()));
   }
 
-  /// Outputs allocated by the library.
+  /// Runs the model into outputs that the library allocates.
   Result<Outputs> run(std::span<const NamedTensor> Inputs,
                       void *Stream = nullptr) {
     if (Result<void> Filled = fill(Inputs, In); !Filled)
@@ -326,7 +326,7 @@ public:
     return run(std::span(Inputs.begin(), Inputs.size()), Stream);
   }
 
-  /// Into given outputs.
+  /// Runs the model into given outputs.
   Result<void> run(std::span<const NamedTensor> Inputs,
                    std::span<const NamedTensor> Given, void *Stream = nullptr) {
     if (Result<void> Filled = fill(Inputs, In); !Filled)
@@ -440,7 +440,8 @@ public:
       return Error(S, E);
     return Model(M);
   }
-  /// From memory, which must outlive the model unless KPC_LOAD_COPY is set.
+  /// Loads from memory, which must outlive the model unless KPC_LOAD_COPY is
+  /// set.
   static Result<Model> load(std::span<const std::byte> Bytes,
                             kpc_load_options Options = KPC_LOAD_OPTIONS_INIT) {
     kpc_model *M = nullptr;
@@ -492,7 +493,7 @@ public:
     return list<kpc_input_value>(kpc_model_input_value_count,
                                  kpc_model_input_value);
   }
-  /// What must hold of the sizes beyond the ranges of dims.
+  /// Conditions between sizes, in addition to the ranges of dims.
   std::vector<kpc_requirement> requirements() const {
     return list<kpc_requirement>(kpc_model_requirement_count,
                                  kpc_model_requirement);
@@ -504,7 +505,7 @@ public:
   std::vector<kpc_target> targets() const {
     return list<kpc_target>(kpc_model_target_count, kpc_model_target);
   }
-  /// See kpc_model_provenance; empty where the artifact says nothing.
+  /// See kpc_model_provenance; empty if there is no such record.
   std::string provenance(const char *Key) const {
     const char *Text = kpc_model_provenance(M.get(), Key);
     return Text ? Text : "";
