@@ -16,7 +16,7 @@ include "dialects/graph/GraphBase.td"
 def Graph_LoopOp : Graph_Op<"loop", [SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "Runs its body a number of times that sizes or data say";
   let description = [{
-        The body takes the carried values. It yields the next ones and then one part
+    The body takes the carried values. It yields the next ones and then one part
     of each collected result. Results are the last carried values and the
     collected parts, with a new leading dimension of `count`, in the order of the
     iterations or `reversed`. Without an iteration the carried values are the

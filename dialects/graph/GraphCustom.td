@@ -11,9 +11,9 @@
 include "dialects/graph/GraphBase.td"
 
 def Graph_CustomOp : Graph_Op<"custom", [Pure]> {
-    let summary = "An operator that a user's own code computes";
+  let summary = "An operator that a user's own code computes";
   let description = [{
-        `operator` is its qualified name. `cuda` and `host` hold its code as
+    `operator` is its qualified name. `cuda` and `host` hold its code as
     dictionaries, which docs/dialects/graph.md describes under "Custom operators".
     One of them may be missing. Sizes in them are those of this op: arguments of
     the function, the grid, the bytes of shared memory.

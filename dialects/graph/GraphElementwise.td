@@ -110,7 +110,7 @@ def Graph_IsNanOp : Graph_InferredOp<"is_nan", [Graph_ElementwiseTrait]> {
 }
 
 def Graph_IsInfOp : Graph_InferredOp<"is_inf", [Graph_ElementwiseTrait]> {
-    let summary = "Whether x is an infinity of one of the given signs";
+  let summary = "Whether x is an infinity of one of the given signs";
   let arguments = (ins Graph_FloatTensor:$x, DefaultValuedAttr<BoolAttr, "true">:$negative,
                        DefaultValuedAttr<BoolAttr, "true">:$positive);
   let results = (outs Graph_BoolTensor:$y);
@@ -128,7 +128,7 @@ def Graph_SelectOp : Graph_InferredOp<"select", [Graph_ElementwiseTrait, AllType
 def Graph_CastOp : Graph_InferredOp<"cast", [Graph_ElementwiseTrait]> {
   let summary = "Converts each element";
   let description = [{
-        As C converts, with these rules where C has none. A conversion to a narrower
+    As C converts, with these rules where C has none. A conversion to a narrower
     float rounds to nearest even and overflows to infinity. Float to integer
     truncates toward zero and saturates, and NaN becomes 0. To bool is `x != 0`
     (NaN is true), and bool is 0 or 1. Integers wrap; floats to integers of 2 and
@@ -151,7 +151,7 @@ def Graph_CastOp : Graph_InferredOp<"cast", [Graph_ElementwiseTrait]> {
 def Graph_BitcastOp : Graph_InferredOp<"bitcast", [Graph_ElementwiseTrait]> {
   let summary = "The same bits as another type";
   let description = [{
-        Both types have the same number of bytes for an element. Bits above those of a
+    Both types have the same number of bytes for an element. Bits above those of a
     type of 2 or 4 bits are zeros in an integer of a byte, and are ignored.
 
     ```mlir

@@ -174,7 +174,7 @@ def Graph_IotaOp : Graph_Op<"iota", [Pure]> {
 def Graph_PackOp : Graph_InferredOp<"pack"> {
   let summary = "The bytes of elements of 2 or 4 bits, packed as ONNX packs them";
   let description = [{
-        Elements are in row-major order, the first in the low bits of a byte. The rest
+    Elements are in row-major order, the first in the low bits of a byte. The rest
     of the last byte is zeros.
 
     ```mlir

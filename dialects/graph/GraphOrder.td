@@ -15,7 +15,7 @@ include "dialects/graph/GraphMovement.td"
 def Graph_SortOp : Graph_InferredOp<"sort"> {
   let summary = "The elements along an axis in order, with the i64 indices that they had";
   let description = [{
-        The order is ascending, or `descending`. Equal elements keep their order, also
+    The order is ascending, or `descending`. Equal elements keep their order, also
     when descending. NaN is the greatest and equal to NaN; zeros of both signs are
     equal. `first`, an expression of at most the axis's size, is the number of
     elements of each row in the result. With `bits`, elements are integers of 0 or
@@ -35,7 +35,7 @@ def Graph_SortOp : Graph_InferredOp<"sort"> {
 def Graph_SortRunsOp : Graph_InferredOp<"sort_runs"> {
   let summary = "Runs of `from` ascending elements along the last axis become runs of `to`";
   let description = [{
-        A step of `graph.sort`, made by `decompose-sort`. Elements are i64, and no
+    A step of `graph.sort`, made by `decompose-sort`. Elements are i64, and no
     two of a row are equal except the greatest number, which fills up short rows.
     Rows are a multiple of `from` long; the last run may be shorter than `to`.
     Either `from` is 1, `to` is a power of two up to 4096, and the rows' length is

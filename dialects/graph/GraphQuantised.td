@@ -16,7 +16,7 @@ include "dialects/graph/GraphBase.td"
 def Graph_DequantiseOp : Graph_Op<"dequantise", [Pure]> {
   let summary = "y = (w - zero) * scale, with a scale and a zero point for each block of w";
   let description = [{
-        Element i of dimension d is in its block `i / blocks[d]`. So scales and
+    Element i of dimension d is in its block `i / blocks[d]`. So scales and
     zero points have as many elements in d as blocks begin in w; the last block
     may be shorter. A block of 1 means a scale for each element, a block of the
     whole dimension one scale for all. w has integers of 8 bits and less, for which
@@ -42,7 +42,7 @@ def Graph_BlockKind : I32EnumAttr<"BlockKind", "a format of codes that share sca
 }
 
 def Graph_DequantiseBlocksOp : Graph_Op<"dequantise_blocks", [Pure]> {
-    let summary = "y = code * scale of a GEMM's operand, with codes and scales in the layout of MMAs with block scales";
+  let summary = "y = code * scale of a GEMM's operand, with codes and scales in the layout of MMAs with block scales";
   let description = [{
     `codes` is [rows, K] of FP8 (mxfp8), or [rows, K/2] of ui8, two codes of FP4
     each, the first in the low bits. Scales of four neighbouring blocks of a row
@@ -64,7 +64,7 @@ def Graph_DequantiseBlocksOp : Graph_Op<"dequantise_blocks", [Pure]> {
 }
 
 def Graph_DequantiseTilesOp : Graph_Op<"dequantise_tiles", [Pure]> {
-    let summary = "The same for a GEMM's right operand [K, N], with codes in tiles that few-row GEMMs read";
+  let summary = "The same for a GEMM's right operand [K, N], with codes in tiles that few-row GEMMs read";
   let description = [{
     `tiles` is `[ceil(N/8), ceil(K/depth), 512]` of ui8, where a tile holds 8
     columns and `depth = 512 / bits` elements of K. Of column n and element k,

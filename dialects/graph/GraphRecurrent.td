@@ -24,7 +24,7 @@ def Graph_CellKind : I32EnumAttr<"CellKind", "what a step of a recurrent layer c
 def Graph_RecurrentOp : Graph_Op<"recurrent", [NoRegionArguments, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "All steps of a recurrent layer (LSTM, GRU, RNN), in each of its directions";
   let description = [{
-        For each direction `x` is `[steps, batch, gates*hidden]`, the inputs' part of
+    For each direction `x` is `[steps, batch, gates*hidden]`, the inputs' part of
     all gates with its biases. `r`, `[directions, gates*hidden, hidden]`, holds the
     weights of the state. Gates are in ONNX's order: input, output, forget, cell
     (lstm); update, reset, new (gru, whose reset gate multiplies the product of

@@ -23,9 +23,9 @@ def Graph_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined",
 }
 
 def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
-    let summary = "Combines all elements along axes, which are removed from the sizes";
+  let summary = "Combines all elements along axes, which are removed from the sizes";
   let description = [{
-        The result of no elements is 0, 1, the lowest or the highest value of the type
+    The result of no elements is 0, 1, the lowest or the highest value of the type
     (the infinities for floats). If an element is NaN, so is the result.
 
     ```mlir
@@ -38,7 +38,7 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
 }
 
 def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
-    let summary = "The i64 index of the greatest (max) or least (min) element along an axis, which is removed";
+  let summary = "The i64 index of the greatest (max) or least (min) element along an axis, which is removed";
   let description = "The first of equal elements counts, or with `select_last` the last. `kind` is max or min.";
   let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$x, I64Attr:$axis, UnitAttr:$select_last);
   let results = (outs Graph_Tensor:$y);
@@ -48,7 +48,7 @@ def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
 def Graph_CumSumOp : Graph_InferredOp<"cumsum"> {
   let summary = "Running sum along an axis";
   let description = [{
-        `exclusive` excludes the element itself; `reverse` sums from the end (ONNX
+    `exclusive` excludes the element itself; `reverse` sums from the end (ONNX
     CumSum-14). With `block`, sums start again at each multiple of that index.
   }];
   let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse,
@@ -60,7 +60,7 @@ def Graph_CumSumOp : Graph_InferredOp<"cumsum"> {
 def Graph_WindowOp : Graph_InferredOp<"window"> {
   let summary = "Combines the elements of each window";
   let description = [{
-        All lists have one entry for each dimension of x. Element i of the result
+    All lists have one entry for each dimension of x. Element i of the result
     combines `x[i*stride + k*dilation - low]` for k below `window`, without those
     outside x. The size is `floor((n + low + high - (window-1)*dilation - 1) / stride) + 1`.
 

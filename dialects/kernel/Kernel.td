@@ -155,7 +155,7 @@ def Kernel_ConvOp : Kernel_Op<"conv", [Pure, SingleBlock, DestinationStyleOpInte
 def Kernel_PadOp : Kernel_Op<"pad", [Pure, SingleBlock, DestinationStyleOpInterface, LinalgStructuredInterface]> {
   let summary = "A tensor with a constant around it";
   let description = [{
-        `low` elements come before each dimension of `x` and `high` after it. All of
+    `low` elements come before each dimension of `x` and `high` after it. All of
     them are `outside`; negative numbers remove elements. `sizes` are those
     of the padded dimensions of `x` whose sizes are not constants, in order.
 
@@ -198,7 +198,7 @@ def Kernel_PadOp : Kernel_Op<"pad", [Pure, SingleBlock, DestinationStyleOpInterf
 def Kernel_SortRunsOp : Kernel_Op<"sort_runs", [Pure, DestinationStyleOpInterface, AllTypesMatch<["init", "y"]>]> {
   let summary = "Runs of `from` ascending elements along the last dimension become runs of `to`";
   let description = [{
-        As `graph.sort_runs`: `from` is 1, or half of `to`. Elements are i64, and no
+    As `graph.sort_runs`: `from` is 1, or half of `to`. Elements are i64, and no
     two of a row are equal except fillers, which are the greatest number. If each
     row is one run, `y` may have only the first elements of each.
 
@@ -253,7 +253,7 @@ def Kernel_OrderByDigitOp : Kernel_Op<"order_by_digit", [Pure, DestinationStyleO
 def Kernel_CustomOp : Kernel_Op<"custom", [AttrSizedOperandSegments]> {
   let summary = "A kernel that a user wrote: the whole of its function";
   let description = [{
-        Operands are the function's arguments, in order. `code` is the dictionary of
+    Operands are the function's arguments, in order. `code` is the dictionary of
     `graph.custom` without the sizes, which are operands here. With `cuda` it is
     for GPUs, otherwise for the host. The last four sizes of CUDA code
     are the grid and the bytes of shared memory. Those of host code are the dims

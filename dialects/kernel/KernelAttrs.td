@@ -19,9 +19,9 @@ include "mlir/IR/EnumAttr.td"
 def Kernel_Dialect : Dialect {
   let name = "kernel";
   let cppNamespace = "::kpc::kernel";
-    let summary = "Ops and attributes of kernels that linalg does not have";
+  let summary = "Ops and attributes of kernels that linalg does not have";
   let description = [{
-        A kernel has `linalg.generic`s around named ops such as `kernel.gemm`,
+    A kernel has `linalg.generic`s around named ops such as `kernel.gemm`,
     `kernel.attention` and `kernel.sort_runs`. A softmax between two GEMMs, made
     of generics, would be four that reduce, and each builder would have to find
     that pattern again. A named op says what it computes, and the builder decides
@@ -94,7 +94,7 @@ class Kernel_Attr<string name, string attrMnemonic> : AttrDef<Kernel_Dialect, na
 def Kernel_SizeAttr : Kernel_Attr<"Size", "size"> {
   let summary = "What is known of a size";
   let description = [{
-        The value is in [min, max] and a multiple of `divisor`. Schedules are chosen
+    The value is in [min, max] and a multiple of `divisor`. Schedules are chosen
     for `optimum`. A missing fact is unknown: 0, no upper bound, 1, none.
 
     ```mlir
@@ -111,7 +111,7 @@ def Kernel_SizeAttr : Kernel_Attr<"Size", "size"> {
 def Kernel_BuffersAttr : Kernel_Attr<"Buffers", "buffers"> {
   let summary = "Which arguments a kernel reads and which it writes";
   let description = [{
-        Arguments are named by their numbers; an argument may be both read and
+    Arguments are named by their numbers; an argument may be both read and
     written. The memory of a written argument overlaps no other argument's.
     `weight_bytes`, if present, has a number for each argument that is read: the
     bytes of a weight, which no kernel of a run writes, or 0. Weights of less than
@@ -150,7 +150,7 @@ def Kernel_TilesAttr : Kernel_Attr<"Tiles", "tiles"> {
 def Kernel_ScheduleAttr : Kernel_Attr<"Schedule", "schedule"> {
   let summary = "A schedule in its family's words";
   let description = [{
-        The family's name, then the family's words for tiles, stages and so on, as
+    The family's name, then the family's words for tiles, stages and so on, as
     `--explain` and `kpc inspect` print them and `--schedule FILE` takes them. The
     registry of families knows whether the kernel has such a schedule.
 
@@ -212,7 +212,7 @@ def Kernel_Fill : I32EnumAttr<"TensorMapFill", "what a copy brings from outside 
 def Kernel_Im2colAttr : Kernel_Attr<"Im2col", "im2col"> {
   let summary = "The box of a tensor map in im2col mode";
   let description = [{
-        The corners of the box of pixels, one number for each spatial dim, and the
+    The corners of the box of pixels, one number for each spatial dim, and the
     number of channels and pixels of a copy (PTX ISA 5.5.4).
 
     ```mlir

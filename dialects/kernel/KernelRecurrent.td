@@ -14,7 +14,7 @@ include "mlir/IR/OpBase.td"
 def Kernel_RecurrentOp : Op<Kernel_Dialect, "recurrent", [AttrSizedOperandSegments]> {
   let summary = "All steps of a recurrent layer: the whole of its function";
   let description = [{
-        As `graph.recurrent` without a body. Operands are the function's arguments.
+    As `graph.recurrent` without a body. Operands are the function's arguments.
     The last three that it writes are the memory of cells, the states that blocks
     exchange, and counters that are zero before it. `r` has the type in which Tensor
     Cores multiply; with `tf32` they may round f32.

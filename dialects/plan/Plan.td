@@ -20,7 +20,7 @@ def Plan_Dialect : Dialect {
   let cppNamespace = "::kpc::plan";
   let summary = "Buffers, weights, launches and copies, in order";
   let description = [{
-        The last level before the artifact. A buffer is a value whose type says what
+    The last level before the artifact. A buffer is a value whose type says what
     it holds. It has graph's type, because only that type carries symbols. Kernels
     are `func.func`s in the program's module, in linalg form. All builders use the
     same ABI: buffers first, then sizes.
@@ -42,7 +42,7 @@ class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemo
 def Plan_ProgramOp : Plan_Op<"program", [NoTerminator, SingleBlock, IsolatedFromAbove, NoRegionArguments]> {
   let summary = "The records of one entry point, steps in order";
   let description = [{
-        Launches and copies are steps, numbered from 0 in the order of the text,
+    Launches and copies are steps, numbered from 0 in the order of the text,
     including those of loops and branches.
   }];
   let regions = (region SizedRegion<1>:$body);
@@ -84,7 +84,7 @@ def Plan_InputOp  : Plan_Port<"input", "An input of the model, in the order of t
 }
 def Plan_OutputOp : Plan_Port<"output", "An output of the model, in the order of the signature"> {
   let description = [{
-        `takes` is an input whose memory the output may use. Each of the output's
+    `takes` is an input whose memory the output may use. Each of the output's
     elements is the input's at the same place or does not depend on the input, and
     no other step reads the input. So a KV cache is updated in place.
 
@@ -114,7 +114,7 @@ def Plan_ArenaClass : I32EnumAttr<"ArenaClass", "when a buffer's size is known",
 
 def Plan_BufferOp : Plan_BufferLike<"buffer", "Memory of the arena between two steps"> {
   let description = [{
-        `live` is the first and the last step that need the buffer, both included.
+    `live` is the first and the last step that need the buffer, both included.
     Buffers with disjoint intervals may share memory. The interval must contain
     every step that touches the buffer, and may be longer. `arena` says when the
     size is known: `fixed` when compiling, `dynamic` when a shape is bound.
@@ -138,7 +138,7 @@ def Plan_WeightOp : Plan_Op<"weight"> {
 }
 
 def Plan_ConstantOp : Plan_Op<"constant"> {
-    let summary = "Bytes that the plan itself contains";
+  let summary = "Bytes that the plan itself contains";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$buffer);
   let assemblyFormat = "$value attr-dict `:` type($buffer)";
@@ -156,7 +156,7 @@ def Plan_ViewOp : Plan_Op<"view"> {
 def Plan_PartOp : Plan_Op<"part"> {
   let summary = "A part of a buffer's memory, from some element on";
   let description = [{
-        The place is counted in elements and may name the counter of an enclosing
+    The place is counted in elements and may name the counter of an enclosing
     loop. Each iteration's collected result is a part. Of two alternating parts,
     one is the carried value that an iteration reads, the other the next value.
 
@@ -204,7 +204,7 @@ def Plan_LoopOp : Plan_Op<"loop", [NoTerminator, SingleBlock, NoRegionArguments]
 }
 
 def Plan_IfOp : Plan_Op<"if", [NoTerminator, SingleBlock, NoRegionArguments]> {
-    let summary = "Steps that run if data says so";
+  let summary = "Steps that run if data says so";
   let description = [{
     The first byte of the condition is read when all steps before have ended.
 
@@ -225,7 +225,7 @@ def Plan_IfOp : Plan_Op<"if", [NoTerminator, SingleBlock, NoRegionArguments]> {
 def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel: reads the first buffers, writes the second";
   let description = [{
-        All attributes but `sizes` are for people: the launch's name, the nodes of the
+    All attributes but `sizes` are for people: the launch's name, the nodes of the
     model that it computes, its number of floating-point operations (one
     expression; docs/cli.md says what counts), and the contraction that most of
     these belong to: "matmul", "conv", "grouped conv", "depthwise conv" or

@@ -18,9 +18,9 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::kpc::tile";
-    let summary = "One GPU kernel: which warps move what into which memory, and which warps wait for it";
+  let summary = "One GPU kernel: which warps move what into which memory, and which warps wait for it";
   let description = [{
-        A thin, explicit language for kernels on tensor cores. Nothing is inferred:
+    A thin, explicit language for kernels on tensor cores. Nothing is inferred:
     a builder writes each step, verifiers check it, and the lowering is nearly one
     to one. Ops are in a `gpu.func`, together with `scf`, `arith` and `memref`. A
     warpgroup is 128 threads whose first warp's number is a multiple of four.
@@ -59,7 +59,7 @@ class Tile_Type<string name, string tileMnemonic> : TypeDef<Tile_Dialect, name> 
 def Tile_ViewType : Tile_Type<"View", "view"> {
   let summary = "A tensor in global memory that TMA copies boxes of";
   let description = [{
-        An argument of the kernel: a tensor map (128 bytes, PTX ISA 5.5.8), encoded
+    An argument of the kernel: a tensor map (128 bytes, PTX ISA 5.5.8), encoded
     when shapes and pointers are bound. The kernel's attribute
     `kernel.tensor_maps` says how to encode it, at the position of the argument
     among the views. `box` is the extent of one copy, in elements, outermost
@@ -75,7 +75,7 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
 def Tile_SharedType : Tile_Type<"Shared", "smem"> {
   let summary = "A matrix in shared memory";
   let description = [{
-        Rows × columns, with a row's elements contiguous in lines of `swizzle` bytes.
+    Rows × columns, with a row's elements contiguous in lines of `swizzle` bytes.
     Line `c` of row `r` is at `(c * pitch + r) * swizzle`; then the address is
     swizzled (PTX ISA 5.5.7). `pitch` is the number of rows of the whole
     allocation, also for a part of its rows. Swizzle 0 means plain rows without
@@ -110,7 +110,7 @@ def Tile_SharedType : Tile_Type<"Shared", "smem"> {
 def Tile_TensorMemoryType : Tile_Type<"TensorMemory", "tmem"> {
   let summary = "A matrix in tensor memory";
   let description = [{
-        128 rows, one in each lane, with an element of 32 bits in each column, of which
+    128 rows, one in each lane, with an element of 32 bits in each column, of which
     a block has 512 (PTX ISA, tcgen05, tensor memory). In a pair of blocks,
     each has 128 rows of a matrix of 256.
 
@@ -205,7 +205,7 @@ def Tile_ColumnType : Tile_Type<"Column", "column"> {
 def Tile_PackedType : Tile_Type<"Packed", "packed"> {
   let summary = "A matrix in registers, 4 bytes of a row in each, as an mma takes its left operand";
   let description = [{
-        The elements of a fragment of the same shape, in its order, with two neighbours
+    The elements of a fragment of the same shape, in its order, with two neighbours
     of a row in one register. Each 64 rows and 16 columns are matrix A of a wgmma,
     and of four mma.sync, one in each warp.
 
@@ -231,7 +231,7 @@ def Tile_PackedType : Tile_Type<"Packed", "packed"> {
 def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let summary = "A fragment that tensor cores are still writing";
   let description = [{
-        It may also be a fragment that is being read from tensor memory. It is used
+    It may also be a fragment that is being read from tensor memory. It is used
     exactly once: by the next `tile.mma`, `tile.wgmma_wait`, or `tile.await`.
   }];
   let parameters = (ins "::kpc::tile::FragmentType":$fragment);
@@ -271,7 +271,7 @@ def Tile_StageState : I32EnumAttr<"StageState", "", [I32EnumAttrCase<"Free", 0, 
 
 def Tile_StageType : Tile_Type<"Stage", "stage"> {
   let summary = "One stage of a pipe, held: `free` by who fills it, `full` by who reads it";
-    let description = "It is ended exactly once, by `tile.commit` or `tile.release`.";
+  let description = "It is ended exactly once, by `tile.commit` or `tile.release`.";
   let parameters = (ins EnumParameter<Tile_StageState>:$state);
   let assemblyFormat = "`<` $state `>`";
   let genVerifyDecl = 0;

@@ -35,9 +35,9 @@ def Tile_BlockRankOp : Tile_Op<"block_rank", [Pure]> {
 }
 
 def Tile_ClusterSyncOp : Tile_Op<"cluster_sync"> {
-    let summary = "A barrier of all threads of the cluster's blocks, except those that have ended";
+  let summary = "A barrier of all threads of the cluster's blocks, except those that have ended";
   let description = [{
-        All threads see earlier writes after it. After the last reads of other blocks'
+    All threads see earlier writes after it. After the last reads of other blocks'
     memory it must come before a block ends or overwrites what others read. After
     `tile.barrier_init` it must come before a block touches another's barriers.
   }];
@@ -47,7 +47,7 @@ def Tile_ClusterSyncOp : Tile_Op<"cluster_sync"> {
 def Tile_TmaMulticastOp : Tile_Op<"tma_multicast"> {
   let summary = "Begins a TMA copy into the same tile of several blocks";
   let description = [{
-        As `tile.tma_load`, but the bytes are written to the same place, and count for
+    As `tile.tma_load`, but the bytes are written to the same place, and count for
     the same stage, in all `blocks` blocks of the cluster. In each of them, the
     stage must have been acquired or be free (`tile.release … to blocks`).
 
@@ -64,7 +64,7 @@ def Tile_TmaMulticastOp : Tile_Op<"tma_multicast"> {
 }
 
 def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
-    let summary = "The memory of a pipe's stages, or of a tile, as another tile, when its contents are no longer needed";
+  let summary = "The memory of a pipe's stages, or of a tile, as another tile, when its contents are no longer needed";
   let arguments = (ins AnyTypeOf<[Tile_PipeType, Tile_SharedType]>:$memory);
   let results = (outs Tile_SharedType:$tile);
   let assemblyFormat = "$memory attr-dict `:` qualified(type($memory)) `->` qualified(type($tile))";
@@ -74,7 +74,7 @@ def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
 def Tile_ClusterStoreOp : Tile_Op<"cluster_store"> {
   let summary = "Stores a fragment of f32 or i32 into shared memory for the other blocks of the cluster";
   let description = [{
-        The order is that of the threads, not of rows: value `i` of thread `t` of the
+    The order is that of the threads, not of rows: value `i` of thread `t` of the
     warpgroup is at byte `(i / 4 * 128 + t) * 16 + i % 4 * 4`.
     `tile.cluster_reduce` reads it.
   }];
@@ -84,9 +84,9 @@ def Tile_ClusterStoreOp : Tile_Op<"cluster_store"> {
 }
 
 def Tile_ClusterReduceOp : Tile_Op<"cluster_reduce"> {
-    let summary = "Sums the fragments that the cluster's blocks have stored (DSMEM), in the order of their ranks";
+  let summary = "Sums the fragments that the cluster's blocks have stored (DSMEM), in the order of their ranks";
   let description = [{
-        The result has some columns, from `first` on, a multiple of 8. `tile` holds the
+    The result has some columns, from `first` on, a multiple of 8. `tile` holds the
     stored fragments, at the same place in all `blocks` blocks.
 
     ```mlir

@@ -60,7 +60,7 @@ def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "", [I32EnumAttrCase<"Add", 0, "
 def Tile_ThreadReduceOp : Tile_Op<"thread_reduce", [Pure]> {
   let summary = "Each thread reduces its own elements of each row";
   let description = [{
-        It reduces in the order of the columns, in `chains` independent chains. The
+    It reduces in the order of the columns, in `chains` independent chains. The
     first chain begins with `initial` if that is given. `max` ignores NaN.
 
     ```mlir
@@ -101,7 +101,7 @@ def Tile_WarpAboveOp : Tile_Op<"warp_above", [Pure]> {
 }
 
 def Tile_PackOp : Tile_Op<"pack", [Pure]> {
-    let summary = "Packs adjacent f32 fragments, rounded to 16 bits or as f32, as the left operand of a product";
+  let summary = "Packs adjacent f32 fragments, rounded to 16 bits or as f32, as the left operand of a product";
   let arguments = (ins Variadic<Tile_FragmentType>:$fragments);
   let results = (outs Tile_PackedType:$result);
   let assemblyFormat = "$fragments attr-dict `:` qualified(type($fragments)) `->` qualified(type($result))";

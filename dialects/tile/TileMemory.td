@@ -14,7 +14,7 @@ include "dialects/tile/TilePipe.td"
 
 def Tile_AllocOp : Tile_Op<"alloc"> {
   let summary = "Shared memory that lives as long as the block";
-    let description = "The op is in the kernel's entry block, before `tile.barrier_init`.";
+  let description = "The op is in the kernel's entry block, before `tile.barrier_init`.";
   let results = (outs Tile_SharedType:$tile);
   let assemblyFormat = "attr-dict `:` type($tile)";
   let hasVerifier = 1;
@@ -38,7 +38,7 @@ def Tile_SubviewRowsOp : Tile_Op<"subview_rows", [Pure]> {
 def Tile_TmaLoadOp : Tile_Op<"tma_load"> {
   let summary = "Begins a TMA copy from global memory into a tile of a stage";
   let description = [{
-        One thread executes it. `at` is the first element, outermost dimension first.
+    One thread executes it. `at` is the first element, outermost dimension first.
     Elements outside of the tensor become zero. A tile that is larger than
     the view's box takes several copies. Their bytes count for the stage.
 
@@ -57,7 +57,7 @@ def Tile_TmaLoadOp : Tile_Op<"tma_load"> {
 def Tile_TmaLoadIm2colOp : Tile_Op<"tma_load_im2col"> {
   let summary = "Begins a TMA copy of pixels, as a convolution walks over them, into a tile of a stage";
   let description = [{
-        One thread executes it. The view's tensor map is an im2col map: it describes
+    One thread executes it. The view's tensor map is an im2col map: it describes
     images (n, spatial…, channels), and its box is pixels × channels. `at` is the
     first place of the filter, and the first channel, outermost dimension first.
     Row r of the tile is the r-th place after it, in the order of the map's corners
@@ -83,7 +83,7 @@ def Tile_TmaLoadIm2colOp : Tile_Op<"tma_load_im2col"> {
 def Tile_TmaStoreOp : Tile_Op<"tma_store"> {
   let summary = "Begins a TMA copy of a tile to global memory";
   let description = [{
-        One thread executes it, after a `tile.fence_proxy` of the threads that wrote
+    One thread executes it, after a `tile.fence_proxy` of the threads that wrote
     the tile. Elements outside of the tensor are dropped.
   }];
   let arguments = (ins Tile_SharedType:$tile, Tile_ViewType:$view, Variadic<Index>:$at);
@@ -104,7 +104,7 @@ def Tile_TmaStoreWaitOp : Tile_Op<"tma_store_wait"> {
 }
 
 def Tile_FenceProxyOp : Tile_Op<"fence_proxy"> {
-    let summary = "Makes this thread's writes to shared memory visible to later copies and tensor-core products";
+  let summary = "Makes this thread's writes to shared memory visible to later copies and tensor-core products";
   let assemblyFormat = "attr-dict";
 }
 

@@ -15,7 +15,7 @@ include "dialects/tile/TileBase.td"
 def Tile_MmaOp : Tile_Op<"mma"> {
   let summary = "Begins d = a·b + c on tensor cores (wgmma)";
   let description = [{
-        All threads of one warpgroup execute it. `a` is M×K, `b` K×N, both in shared
+    All threads of one warpgroup execute it. `a` is M×K, `b` K×N, both in shared
     memory (with `a_transposed`, `a` is stored K×M; with `b_transposed`, `b` is
     stored N×K). Without `c`, d = a·b. `c` is a fragment or a pending product, so
     sums are made in the order of the ops. The op is one group, which
@@ -54,7 +54,7 @@ def Tile_MmaOp : Tile_Op<"mma"> {
 
 def Tile_WgmmaWaitOp : Tile_Op<"wgmma_wait", [AllTypesMatch<["pending", "still"]>]> {
   let summary = "Waits until at most the newest `in_flight` wgmma groups of this warpgroup are in flight";
-    let description = "The operands of older groups may be overwritten after it (`wgmma.wait_group`).";
+  let description = "The operands of older groups may be overwritten after it (`wgmma.wait_group`).";
   let arguments = (ins Tile_PendingType:$pending, I32Attr:$in_flight);
   let results = (outs Tile_PendingType:$still);
   let assemblyFormat = "`<` $in_flight `>` $pending attr-dict `:` qualified(type($pending))";
@@ -64,7 +64,7 @@ def Tile_WgmmaWaitOp : Tile_Op<"wgmma_wait", [AllTypesMatch<["pending", "still"]
 def Tile_AwaitOp : Tile_Op<"await"> {
   let summary = "Waits until at most the newest `in_flight` wgmma groups are in flight, and gives a result";
   let description = [{
-        The awaited product is not among those: `in_flight` others began after it, in
+    The awaited product is not among those: `in_flight` others began after it, in
     the same block.
 
     ```mlir
@@ -112,7 +112,7 @@ def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
 def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let summary = "Applies a scalar function, which sees coordinates, to each element of a fragment";
   let description = [{
-        The region's arguments are the element, its row and its column, counted from
+    The region's arguments are the element, its row and its column, counted from
     `at`. These coordinates are always inside of `within`. For a place outside,
     the region computes the value of some other element, which the store drops.
     With one bound, that of the rows, all columns exist.
@@ -155,7 +155,7 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "Ap
 def Tile_StoreSharedOp : Tile_Op<"store_shared"> {
   let summary = "Writes a fragment into shared memory";
   let description = [{
-        Elements have 8, 16 or 32 bits. Those of 16 bits are stored by stmatrix, which
+    Elements have 8, 16 or 32 bits. Those of 16 bits are stored by stmatrix, which
     chips before sm_90 lack. With `pairs` each thread stores its own elements, two
     at a time, as it stores those of 8 and 32 bits.
   }];

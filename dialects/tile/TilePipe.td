@@ -48,7 +48,7 @@ def Tile_PipeOp : Tile_Op<"pipe"> {
 }
 
 def Tile_BarrierInitOp : Tile_Op<"barrier_init"> {
-    let summary = "Initialises the barriers; all threads of the block see them after it";
+  let summary = "Initialises the barriers; all threads of the block see them after it";
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
@@ -60,14 +60,14 @@ def Tile_CursorOp : Tile_Op<"cursor", [Pure]> {
 }
 
 def Tile_NextOp : Tile_Op<"next", [Pure]> {
-    let summary = "The next place; after the last stage comes the first, in the next round";
+  let summary = "The next place; after the last stage comes the first, in the next round";
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
   let results = (outs Tile_CursorType:$next);
   let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe))";
 }
 
 def Tile_SkipOp : Tile_Op<"skip", [Pure]> {
-    let summary = "The place `count` stages after this one; other warpgroups use those between";
+  let summary = "The place `count` stages after this one; other warpgroups use those between";
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor, Index:$count);
   let results = (outs Tile_CursorType:$next);
   let assemblyFormat = "$pipe `[` $cursor `]` `by` $count attr-dict `:` qualified(type($pipe))";
@@ -75,7 +75,7 @@ def Tile_SkipOp : Tile_Op<"skip", [Pure]> {
 
 def Tile_AcquireOp : Tile_Op<"acquire"> {
   let summary = "Waits until the stage at a place is free";
-    let description = "In a pipe that TMA fills, the op also announces the bytes of the copies.";
+  let description = "In a pipe that TMA fills, the op also announces the bytes of the copies.";
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
   let results = (outs Tile_StageType:$stage);
   let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe)) `->` qualified(type($stage))";
@@ -83,7 +83,7 @@ def Tile_AcquireOp : Tile_Op<"acquire"> {
 }
 
 def Tile_CommitOp : Tile_Op<"commit"> {
-    let summary = "Ends a free stage, after its holder has written, or begun to copy, all of it";
+  let summary = "Ends a free stage, after its holder has written, or begun to copy, all of it";
   let arguments = (ins Tile_PipeType:$pipe, Tile_StageType:$stage);
   let assemblyFormat = "$pipe `[` $stage `]` attr-dict `:` qualified(type($pipe)) `,` qualified(type($stage))";
   let hasVerifier = 1;
@@ -98,9 +98,9 @@ def Tile_WaitOp : Tile_Op<"wait"> {
 }
 
 def Tile_ReleaseOp : Tile_Op<"release"> {
-    let summary = "Ends a full stage, which this warp no longer reads";
+  let summary = "Ends a full stage, which this warp no longer reads";
   let description = [{
-        Products that read the stage must be complete: the op comes after a
+    Products that read the stage must be complete: the op comes after a
     `tile.wgmma_wait` or `tile.await` of them. With `blocks`, it arrives at the
     barriers of all blocks of the cluster, which fill each other's stages.
     `consumers` of the pipe then counts the warps of all blocks.
@@ -119,7 +119,7 @@ def Tile_ReleaseOp : Tile_Op<"release"> {
 def Tile_TilesOp : Tile_Op<"tiles", [Pure]> {
   let summary = "The tiles of a stage";
   let description = [{
-        Stages in tensor memory are adjacent in `memory`.
+    Stages in tensor memory are adjacent in `memory`.
 
     ```mlir
     %d = tile.tiles %sums[%free] in %memory : !pipe, !tile.stage<free>, !tile.tmem<[128, 512], f32> -> !d

@@ -19,7 +19,7 @@ def Tile_Scope : I32EnumAttr<"Scope", "", [I32EnumAttrCase<"Warpgroup", 0, "warp
 }
 
 def Tile_RoleOp : Tile_Op<"role", [SingleBlock, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
-    let summary = "The code that only some warps of the block execute";
+  let summary = "The code that only some warps of the block execute";
   let description = [{
     Warps `first` up to, not including, `end`, both multiples of 4: warpgroups.
     The region's argument is the number of the warpgroup in the role.
@@ -44,7 +44,7 @@ def Tile_RoleOp : Tile_Op<"role", [SingleBlock, SingleBlockImplicitTerminator<"Y
 }
 
 def Tile_ElectOp : Tile_Op<"elect", [SingleBlock, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
-    let summary = "The code that one thread executes for its warpgroup, or for its role";
+  let summary = "The code that one thread executes for its warpgroup, or for its role";
   let description = "The first warp of these reconverges after it.";
   let arguments = (ins Tile_Scope:$scope);
   let regions = (region SizedRegion<1>:$body);
@@ -53,7 +53,7 @@ def Tile_ElectOp : Tile_Op<"elect", [SingleBlock, SingleBlockImplicitTerminator<
 }
 
 def Tile_SyncOp : Tile_Op<"sync"> {
-    let summary = "A barrier of all threads of the warpgroup, role or block";
+  let summary = "A barrier of all threads of the warpgroup, role or block";
   let arguments = (ins Tile_Scope:$scope);
   let assemblyFormat = "$scope attr-dict";
   let hasVerifier = 1;
@@ -62,7 +62,7 @@ def Tile_SyncOp : Tile_Op<"sync"> {
 def Tile_WaitTurnOp : Tile_Op<"wait_turn"> {
   let summary = "Waits until the warpgroup before this one has passed the turn";
   let description = [{
-        The two or three warpgroups of a role take turns; the first follows the last.
+    The two or three warpgroups of a role take turns; the first follows the last.
     A warpgroup waits for its turn here and ends it with `tile.pass_turn`. At the
     beginning no warpgroup has the turn: the last one passes it before its own
     first wait. A warpgroup must wait for each turn that is passed to it.
@@ -81,7 +81,7 @@ def Tile_WaitTurnOp : Tile_Op<"wait_turn"> {
 }
 
 def Tile_PassTurnOp : Tile_Op<"pass_turn"> {
-    let summary = "Passes the turn to the next warpgroup of the role, without waiting";
+  let summary = "Passes the turn to the next warpgroup of the role, without waiting";
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }

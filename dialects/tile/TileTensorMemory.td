@@ -16,7 +16,7 @@ include "dialects/tile/TileMma.td"
 def Tile_TmemAllocOp : Tile_Op<"tmem_alloc"> {
   let summary = "Tensor memory, until `tile.tmem_free`";
   let description = [{
-        It has all 128 rows of a power of two of columns, 32 to 512, which is the whole
+    It has all 128 rows of a power of two of columns, 32 to 512, which is the whole
     memory. Its contents are undefined. The op is in the kernel's entry block,
     after `tile.barrier_init`, and ends with a barrier of all threads.
 
@@ -35,9 +35,9 @@ def Tile_TmemAllocOp : Tile_Op<"tmem_alloc"> {
 }
 
 def Tile_TmemFreeOp : Tile_Op<"tmem_free"> {
-    let summary = "Frees tensor memory";
+  let summary = "Frees tensor memory";
   let description = [{
-        It begins with a barrier of all threads, for a pair of those of both blocks. No
+    It begins with a barrier of all threads, for a pair of those of both blocks. No
     product or copy may still use the memory. A kernel must free what it has
     allocated.
   }];
@@ -49,7 +49,7 @@ def Tile_TmemFreeOp : Tile_Op<"tmem_free"> {
 def Tile_TmemMmaOp : Tile_Op<"tmem_mma"> {
   let summary = "Begins d = a·b, or d = a·b + d where `add`, in tensor memory";
   let description = [{
-        One thread executes it for its block (it is in `tile.elect`). Products of
+    One thread executes it for its block (it is in `tile.elect`). Products of
     one thread on the same d are made in its order. `a` is 128×K, `b` K×N, both
     in shared memory (with `a_transposed`, `a` is stored K×128; with
     `b_transposed`, `b` is stored N×K). Neither they nor `d` may be touched
@@ -90,7 +90,7 @@ def Tile_TmemMmaOp : Tile_Op<"tmem_mma"> {
 def Tile_TmemLoadOp : Tile_Op<"tmem_load"> {
   let summary = "Begins to read some columns of tensor memory into registers";
   let description = [{
-        All threads of one warpgroup execute it. Of each four warps, the first can
+    All threads of one warpgroup execute it. Of each four warps, the first can
     access only rows 0–31, the second only 32–63, and so on. Thread t gets row t,
     from column `first` on. `tile.await` waits for it.
 
@@ -132,7 +132,7 @@ def Tile_TmemPartOp : Tile_Op<"tmem_part", [Pure]> {
 def Tile_TmemCopyOp : Tile_Op<"tmem_copy"> {
   let summary = "Begins to copy words of scales from shared into tensor memory (`tcgen05.cp.32x128b.warpx4`)";
   let description = [{
-        One thread executes it for its block (it is in `tile.elect`). Its later
+    One thread executes it for its block (it is in `tile.elect`). Its later
     products see the words. Words of 128 rows are 512 bytes, the one of row r at
     `r % 32 * 16 + r / 32 * 4`. For each word along K they are a row of 512 bytes
     of `scales`, for one panel of 128 rows after the other. `memory` has 4 columns
@@ -155,7 +155,7 @@ def Tile_TmemCopyOp : Tile_Op<"tmem_copy"> {
 def Tile_TmemMmaScaledOp : Tile_Op<"tmem_mma_scaled"> {
   let summary = "Begins d = (a · its scales)·(b · its scales), or the same + d where `add`, in tensor memory";
   let description = [{
-        As `tile.tmem_mma`, but neighbouring elements of K share a scale. `a` is
+    As `tile.tmem_mma`, but neighbouring elements of K share a scale. `a` is
     [128, K] and `b` [N, K], both swizzled and contiguous along K: codes of FP8,
     or bytes (ui8) that hold two codes of FP4 each, the first in the low bits.
     Their scales are words in tensor memory, as `tile.tmem_copy` leaves them:

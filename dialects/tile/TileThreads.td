@@ -17,7 +17,7 @@ include "dialects/tile/TileCluster.td"
 def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
   let summary = "Begins copies from global into shared memory (`cp.async`), by all threads of the block";
   let description = [{
-        A tile is copied in pieces of `bytes` bytes: 4, 8, 16 or one element's. The
+    A tile is copied in pieces of `bytes` bytes: 4, 8, 16 or one element's. The
     elements of a piece are neighbours along a row, and neighbouring threads take
     neighbouring pieces. The region's arguments are the row and the column of a
     piece's first element in the tile. `tile.yield_address` gives its place in
@@ -47,7 +47,7 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
 def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
   let summary = "Stores a tile to global memory, by all threads of the block";
   let description = [{
-        The reverse of `tile.cp_async`, in pieces of 1, 2, 4, 8 or 16 bytes. It is
+    The reverse of `tile.cp_async`, in pieces of 1, 2, 4, 8 or 16 bytes. It is
     complete when the op ends. It sees other threads' writes into the tile after a
     `tile.sync`.
 
@@ -66,7 +66,7 @@ def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
 }
 
 def Tile_YieldAddressOp : Tile_Op<"yield_address", [Pure, Terminator, ParentOneOf<["CpAsyncOp", "StoreGlobalOp"]>]> {
-    let summary = "Yields the address of a piece of a tile in memory, and how many of its elements exist";
+  let summary = "Yields the address of a piece of a tile in memory, and how many of its elements exist";
   let description = "`count` may be negative, which means none, or too large, which means all.";
   let arguments = (ins Index:$at, Optional<Index>:$count);
   let assemblyFormat = "$at (`,` $count^)? attr-dict";
@@ -129,7 +129,7 @@ def Tile_MmaScaledOp : Tile_Op<"mma_scaled", [AllTypesMatch<["c", "d"]>]> {
 def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let summary = "d = a·b + c on tensor cores (`mma.sync`), by the warps of one warpgroup";
   let description = [{
-        As `tile.mma`, but complete when the op ends. Each warp loads its part of both
+    As `tile.mma`, but complete when the op ends. Each warp loads its part of both
     operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, for
     tf32 m16n8k8, for FP8 and integers m16n8k32). Sums are made in the order of
     the operand's columns. It sees other warps' writes into the operands after a
@@ -180,7 +180,7 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
 }
 
 def Tile_AnyNanOp : Tile_Op<"any_nan"> {
-    let summary = "A barrier of the block, which tells all threads whether an element of their fragments is NaN";
+  let summary = "A barrier of the block, which tells all threads whether an element of their fragments is NaN";
   let description = [{
     ```mlir
     %any = tile.any_nan %acc : !tile.fragment<[64, 64], f32>
@@ -195,7 +195,7 @@ def Tile_AnyNanOp : Tile_Op<"any_nan"> {
 def Tile_LoadPackedOp : Tile_Op<"load_packed"> {
   let summary = "Loads a tile into registers, as the left operand of products (`ldmatrix`)";
   let description = [{
-        The warps of one warpgroup execute it; each has its 16 of each 64 rows. It
+    The warps of one warpgroup execute it; each has its 16 of each 64 rows. It
     loads an operand once that is multiplied many times. It sees other warps'
     writes into the tile after a `tile.sync`.
 
