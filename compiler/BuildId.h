@@ -12,9 +12,9 @@
 
 namespace kpc {
 
-/// The linker's build ID of the running program in hexadecimal: another code
-/// is another ID, so that kernels which another build of the same version has
-/// cached are not taken for this one's. Empty if the program has none.
+/// The linker's build ID of the running program in hexadecimal. Different code
+/// has a different ID, so that cached kernels of another build of the same
+/// version are not used. Empty if the program has none.
 std::string buildId();
 
 } // namespace kpc

@@ -29,7 +29,7 @@ std::vector<WatchedResult> watchedResults(mlir::ModuleOp Module);
 /// The switches that switch-precisions made.
 std::vector<SwitchedNode> switchedNodes(mlir::ModuleOp Module);
 
-/// The numbers of a graph.weight of floats in f32; none where it is no such.
+/// The numbers of a graph.weight of floats, in f32; none for other weights.
 std::optional<std::vector<float>> weightNumbers(mlir::Value V,
                                                 const WeightStore &Weights);
 

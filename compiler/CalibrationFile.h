@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What `kpc calibrate` writes and --calibration reads: JSON with an operand a
-/// line, so that it can be committed and compared. docs/precision.md describes
-/// it.
+/// The file that `kpc calibrate` writes and --calibration reads. It is JSON
+/// with an operand on each line, so that it can be committed and compared.
+/// docs/precision.md describes it.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_CALIBRATIONFILE_H
@@ -24,14 +24,14 @@
 
 namespace kpc {
 
-/// What a GEMM or convolution multiplies with its weight.
+/// The operand that a GEMM or convolution multiplies with its weight.
 struct CalibratedOperand {
   std::string Node; ///< that multiplies
   std::string Kind; ///< "gemm" or "conv"
   double Least = 0, Greatest = 0;
-  /// The greatest magnitude that is told apart; the method decides.
+  /// The greatest magnitude that codes represent, which the method decides.
   double Range = 0;
-  /// Of a GEMM: each row finds its scale in each run.
+  /// For a GEMM: each run computes a scale for each row.
   bool ScalesOfRows = false;
   /// Of each channel: the greatest magnitude, mean and root mean square.
   std::vector<float> Largest, Mean, Rms;
@@ -55,7 +55,7 @@ struct CalibrationFile {
   int64_t Samples = 0;
   std::vector<CalibratedOperand> Operands;
   std::vector<LargeValue> BeyondFp16;
-  /// Beside this file, and its SHA-256; empty: there is none.
+  /// A file in the same folder, and its SHA-256; empty if there is none.
   std::string MomentsFile, MomentsDigest;
 
   std::string text() const;

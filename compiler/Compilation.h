@@ -27,7 +27,7 @@
 
 namespace kpc {
 
-/// One run of the compiler: what the phases hand on.
+/// One run of the compiler: the data that phases pass on.
 class Compilation {
 public:
   Compilation(const CompileOptions &Options, Diagnostics &Diags)

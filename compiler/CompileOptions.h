@@ -28,7 +28,7 @@
 
 namespace kpc {
 
-/// What `--emit` can write, in the order of the way down.
+/// The levels that `--emit` can write, in the order of lowering.
 enum class Phase {
   Graph,  ///< the model as imported and simplified (MLIR, read back by kpc)
   Linalg, ///< kernels in linalg form (MLIR)
@@ -47,8 +47,8 @@ std::optional<Phase> phaseByName(std::string_view Name);
 std::vector<std::string> phaseNames();
 
 /// Tf32: values are stored in fp32, and tensor cores multiply them in tf32.
-/// Those after Tf32: they are stored in fp16, and GEMMs quantise what they
-/// multiply; Int4: the weights alone.
+/// With those after Tf32, values are stored in fp16, and GEMMs quantise their
+/// operands; Int4 quantises only weights.
 enum class Precision {
   Model,
   Fp32,
@@ -63,17 +63,17 @@ enum class Precision {
   Int4 ///< of weights alone
 };
 
-/// Whether GEMMs quantise what they multiply.
+/// Whether GEMMs quantise their operands.
 inline bool quantises(Precision P) { return P > Precision::Tf32; }
 
-/// What a compilation may take. 0: no limit.
+/// Limits of a compilation. 0: no limit.
 struct CompileLimits {
-  /// Of the address space, of this process and of each worker. The driver of
-  /// the compilation sets that of its own process.
+  /// Bytes of address space of this process and of each worker. The driver of
+  /// the compilation sets the limit of its own process.
   uint64_t MemoryBytes = 0;
   double Seconds = 0; ///< kept by the driver
-  /// Of values that are computed together now, with what they are computed of.
-  /// A value that alone takes more is computed in each run.
+  /// Bytes of constants that are computed together when compiling, with their
+  /// operands. A value that alone takes more is computed in each run.
   uint64_t FoldedBytes = uint64_t(4) << 30;
   /// Nodes that unrolled loops and taken branches may add.
   uint64_t UnrolledNodes = 200'000;
@@ -84,7 +84,7 @@ struct CompileOptions {
   /// wrote.
   std::string Model;
   std::string Output;
-  /// Where the external data of an ONNX model lies; empty: the model's folder.
+  /// The folder of an ONNX model's external data; empty: the model's folder.
   std::string DataFolder;
   /// As the user wrote them; empty: this machine's GPU, else host.
   std::vector<std::string> Targets;
@@ -93,7 +93,7 @@ struct CompileOptions {
   /// Values whose name matches the regular expression keep this precision;
   /// with Int8, Fp8 and 16 bits, GEMMs and convolutions multiply that type.
   std::vector<std::pair<std::string, Precision>> PrecisionFor;
-  /// Of patterns that a line of --precision-plan stands for, for errors.
+  /// The line of --precision-plan that each pattern comes from, for errors.
   struct PlanLine {
     std::string Place; ///< "line 3 of 'x.plan'"
     std::string Node;
@@ -101,26 +101,27 @@ struct CompileOptions {
   std::map<std::string, PlanLine> PlanLines;
   /// Ranges of operands, as `kpc calibrate` writes them; empty: none.
   std::string Calibration;
-  /// What calibration allows against the error of codes.
+  /// The methods against the error of codes that calibration allows.
   bool SmoothChannels = true, CorrectBias = true;
-  /// The same against that of weights of 4 bits.
+  /// The same against the error of weights of 4 bits.
   bool ScaleWeights = true, RoundByFeedback = true;
   /// Elements of K that share a scale of such weights: 32, 64 or 128.
   unsigned WeightGroup = 128;
-  /// What GEMMs and convolutions multiply by weights becomes outputs.
+  /// Operands that GEMMs and convolutions multiply by weights become outputs.
   bool WatchOperands = false;
-  /// GEMMs and convolutions with weights have switches between these types, an
-  /// input: see the pass switch-precisions. Fp8 and Int8 alone.
+  /// GEMMs and convolutions with weights get switches between these types,
+  /// which are an input: see the pass switch-precisions. Only Fp8 and Int8.
   std::vector<Precision> Switched;
-  /// What --precision auto found, as text; the artifact keeps it.
+  /// The result of --precision auto, as text; the artifact keeps it.
   std::string PrecisionTable;
-  /// What the user says of dynamic sizes, by name. Min == Max fixes one.
+  /// The user's ranges of dynamic sizes, by name. Min == Max fixes one.
   std::map<std::string, shape::SymbolFacts> Dims;
   /// The same for all dims of an input, by its name.
   std::map<std::string, std::vector<shape::SymbolFacts>> Places;
   /// Values of inputs that are fixed now, as the user wrote them.
   std::map<std::string, std::string> Values;
-  /// TorchScript holds no shapes. By input: numbers, names of dims, and "?".
+  /// Shapes of inputs, which TorchScript lacks: numbers, names of dims, and
+  /// "?".
   std::map<std::string, std::vector<std::string>> InputShapes;
   std::map<std::string, std::string> InputTypes; ///< "f16"; f32 else
   std::string Method; ///< of a TorchScript module; empty: forward
@@ -134,12 +135,12 @@ struct CompileOptions {
   /// Kernels that a region may have on a GPU, each for a part of the dynamic
   /// sizes; 1: the one for the optimum serves all. See KernelVariants.h.
   unsigned Variants = 4;
-  /// Worker processes; 0: one per core. InThisProcess: none, and what ends the
-  /// compiler while it compiles a kernel ends the caller.
+  /// Worker processes; 0: one per core. InThisProcess: none, and a crash while
+  /// a kernel compiles ends the caller.
   int Jobs = 0;
   static constexpr int InThisProcess = -1;
-  /// Of code for the host: 0: no optimisations of LLVM's; 1: no vectors, no
-  /// unrolled loops; 2: all. Code is the slower, and sooner there.
+  /// LLVM's optimisations of code for the host. 0: none; 1: no vectors and no
+  /// unrolled loops; 2: all. With fewer, code is slower and compiles faster.
   unsigned HostOptimization = 2;
   std::string CacheFolder; ///< empty: no cache
   std::string Ptxas;       ///< empty: CUDA_HOME, then PATH
@@ -155,7 +156,7 @@ struct CompileOptions {
   std::vector<std::string> WorkerCommand;
   /// For the provenance in the artifact.
   std::string CommandLine;
-  /// What is done now, and how far: "kernels", 12, 40.
+  /// The current work and its progress: "kernels", 12, 40.
   std::function<void(std::string_view What, size_t Done, size_t Total)>
       Progress;
   std::function<bool()> Cancelled;

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What came of a compilation, for people: the text of `--emit`, what was
-/// chosen and why, sizes and times. Plain data; errors are in Diagnostics.
+/// The results of a compilation, for people: the text of `--emit`, schedules
+/// and the reasons for them, sizes and times. Plain data; errors are in
+/// Diagnostics.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_COMPILEREPORT_H
@@ -24,15 +25,15 @@
 
 namespace kpc {
 
-/// What a kernel's builder had to choose from, for --explain.
+/// The schedules that a kernel's builder chose from, for --explain.
 struct KernelSchedules {
   std::string Target, Kernel;
   std::string Chosen;
   bool Forced = false; ///< by the user
-  /// Of a variant: the sizes that it is for.
+  /// For a variant, the sizes that it is for.
   std::string Where;
-  /// The sizes that costs are of: those that the schedule was chosen for. Empty
-  /// where all are known.
+  /// The sizes for which costs are printed, and for which the schedule was
+  /// chosen. Empty if all are known.
   std::string At;
   /// The best first, each with the parts of its cost.
   std::vector<std::string> Costs;
@@ -45,15 +46,15 @@ struct TargetReport {
   size_t CacheHits = 0;
   size_t Assembled = 0; ///< cubins made
   uint64_t CodeBytes = 0;
-  /// What the artifact would not hold without this target: weights that no
-  /// target in front of it uses.
+  /// Bytes that this target adds to the artifact: weights that no earlier
+  /// target uses.
   uint64_t AddedWeightBytes = 0;
 };
 
 /// An output that was added for calibration.
 struct WatchedResult {
   std::string Output;
-  /// The nodes that multiply it, each with "gemm" or "conv".
+  /// The nodes that multiply by it, each with "gemm" or "conv".
   std::vector<std::pair<std::string, std::string>> Of;
 };
 
@@ -64,8 +65,8 @@ struct SwitchedNode {
   std::vector<std::string> Types; ///< "int8", "fp8"
 };
 
-/// A launch of a GPU target's plan, and what its best schedule is expected to
-/// take at the optimum sizes.
+/// A launch of a GPU target's plan, and the estimated time of its best schedule
+/// at the optimum sizes.
 struct LaunchEstimate {
   std::string Target;
   bool Multiplies = false; ///< its root is a GEMM, a convolution or attention
@@ -79,7 +80,7 @@ struct CompileReport {
   bool Internal = false;
   /// Internal: the file that reproduces it and the command that replays it.
   std::string Reproducer, ReplayCommand;
-  /// Emit: what was written, by file name ("model.graph.mlir").
+  /// Emit: the written texts, by file name ("model.graph.mlir").
   std::vector<std::pair<std::string, std::string>> Emitted;
   std::vector<std::string> Notes; ///< for the user: "sm_90 means sm_90a"
   std::vector<TargetReport> Targets;
@@ -88,7 +89,7 @@ struct CompileReport {
   std::vector<WatchedResult> Watched;
   std::vector<SwitchedNode> Switches;
   std::vector<LaunchEstimate> Estimates;
-  /// Arithmetic that misses the Tensor Cores: a paragraph each.
+  /// Arithmetic that does not run on Tensor Cores: a paragraph each.
   std::vector<std::string> SlowPaths;
   uint64_t ArtifactBytes = 0, WeightBytes = 0;
   /// Seconds by phase, in order.

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The compiler as a library: what `kpc compile` and `kpc check` call.
+/// The compiler as a library, which `kpc compile` and `kpc check` call.
 ///
 ///   kpc::Diagnostics Diags;
 ///   kpc::CompileOptions Options;
@@ -35,29 +35,30 @@
 
 namespace kpc {
 
-/// Does all of it. Errors of the model are in `Diags`.
+/// Compiles a model. Errors of the model are in `Diags`.
 CompileReport compile(const CompileOptions &Options, Diagnostics &Diags);
 
-/// Everything that `compile` would refuse, without compiling kernels. The
-/// verdict (no errors in `Diags`) is that of compile. Slow paths are warned of
-/// as compile does, from the families that take the kernels. What the model
-/// needs of sizes and runs goes to `Needs`, where it compiles.
+/// Reports everything that `compile` would refuse, without compiling kernels.
+/// The verdict (no errors in `Diags`) is that of `compile`. It warns of slow
+/// paths as `compile` does, by the families that take the kernels. If the model
+/// compiles, `Needs` gets its conditions on sizes and runs.
 bool check(const CompileOptions &Options, Diagnostics &Diags,
            ModelNeeds *Needs = nullptr);
 
-/// What the launches on GPU targets are expected to take, without compiling
-/// their kernels: `Estimates` of what is returned, with remarks and notes.
+/// The estimated times of the launches on GPU targets, without compiling their
+/// kernels: `Estimates` of the returned report, with remarks and notes.
 CompileReport estimate(const CompileOptions &Options, Diagnostics &Diags);
 
-/// What import finds out of the values of an ONNX model's main graph, by name.
-/// Faults of the model are not told; what lies behind one has no type.
+/// The types that import finds for the values of an ONNX model's main graph, by
+/// name. Faults of the model are not reported; values that depend on a faulty
+/// node have no type.
 std::map<std::string, onnx::ValueInfo>
 valueTypes(const CompileOptions &Options);
 
 /// Whether GEMMs or convolutions are to be quantised.
 bool asksForCodes(const CompileOptions &Options);
 
-/// Whether weights of GEMMs alone are to become codes of 4 bits.
+/// Whether only weights of GEMMs are to become codes of 4 bits.
 bool asksForWeightCodes(const CompileOptions &Options);
 
 /// The passes of each phase, as kpc-opt takes them.

@@ -7,11 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The way down has two halves. `addGraphPasses` is the same for all targets:
-/// what is computed is simplified, and what has a name in the field gets it.
-/// `addPlanPasses` is for one class of targets: precision, fusion, layout,
-/// kernels and plan, decided by what these targets can do and by nothing else,
-/// so that a target's kernels do not depend on the artifact's other targets.
+/// The pipeline has two halves. `addGraphPasses` is the same for all targets:
+/// it simplifies the graph, and recognises attention, RoPE and similar
+/// patterns. `addPlanPasses` is for one class of targets: precision, fusion,
+/// layout, kernels and plan. It depends only on the capabilities of these
+/// targets, so that a target's kernels do not depend on the artifact's other
+/// targets.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_GRAPHPIPELINE_H
@@ -31,15 +32,15 @@ std::vector<std::string> targetNames(const CompileOptions &Options);
 /// Model as imported → the graph of all targets, as --emit graph shows it.
 void addGraphPasses(mlir::OpPassManager &Passes, const CompileOptions &Options);
 
-/// What passes need of the driver.
+/// Services of the driver that passes need.
 struct PlanTools {
-  /// Computes constants; without it they stay for run time.
+  /// Computes constants; without it they are computed at run time.
   graph::ConstantFolder Fold;
   /// Knows the numbers of weights.
   graph::WeightReader Read;
   /// Keeps those that passes make; without it they are constants of the graph.
   graph::WeightWriter Write;
-  /// Knows the second moments of what is calibrated.
+  /// Knows the second moments of calibrated operands.
   graph::MomentReader Moments;
 };
 

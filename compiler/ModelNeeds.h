@@ -53,13 +53,13 @@ struct ModelNeeds {
   std::vector<Requirement> Requirements;
   /// Elements of inputs that runs read as sizes: "shape[0]" and the size.
   std::vector<std::pair<std::string, std::string>> InputValues;
-  /// Sizes that data decides: the size, and the most that it can be.
+  /// Sizes that data decides: the size, and its greatest possible value.
   std::vector<std::pair<std::string, std::string>> DataSizes;
   std::vector<Control> Controls;
   std::vector<Custom> Operators; ///< that users bring
 };
 
-/// `Graph` is the model, `Plan` what became of it; they may be one.
+/// `Graph` is the model and `Plan` its plan; they may be the same module.
 ModelNeeds needsOf(mlir::ModuleOp Graph, mlir::ModuleOp Plan);
 
 } // namespace kpc

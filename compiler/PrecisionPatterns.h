@@ -16,11 +16,11 @@
 namespace kpc {
 
 /// Whether each pattern of --precision-for is found in the name of a node of
-/// the graph; those that are not are errors. One that is wrong would change
-/// numbers and say nothing.
+/// the graph. Patterns that are not found are errors, because a wrong pattern
+/// would change numbers without a message.
 bool checkPrecisionPatterns(mlir::ModuleOp Module,
                             const CompileOptions &Options, Diagnostics &Diags);
-/// Warns of those that keep nothing all the same, as set-precision remarks.
+/// Warns of patterns that nevertheless keep nothing, as set-precision remarks.
 void warnOfIdlePatterns(const std::vector<Remark> &Remarks, Diagnostics &Diags);
 
 } // namespace kpc

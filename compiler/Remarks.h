@@ -31,8 +31,8 @@ struct Remark {
   auto operator<=>(const Remark &) const = default;
 };
 
-/// The remarks of several plans as one list, each plan's in its order: what all
-/// say is said once, the rest with its plan.
+/// The remarks of several plans as one list, each plan's in its order. A remark
+/// of all plans is listed once, the others with their plan.
 std::vector<Remark> mergedRemarks(
     const std::vector<std::pair<std::string, std::vector<Remark>>> &OfPlans);
 
@@ -44,8 +44,8 @@ std::string reasonAgainstPattern(const std::string &Pattern);
 /// Those whose category or text the regular expression is found in.
 std::vector<Remark> matchingRemarks(const std::vector<Remark> &Remarks,
                                     const std::string &Pattern);
-/// What an artifact keeps of them, as properties of its provenance: a sentence
-/// a line, of many only the first.
+/// The remarks that an artifact keeps as properties of its provenance: a
+/// sentence a line, and only the first of many.
 std::vector<std::pair<std::string, std::string>>
 remarksAsProperties(const std::vector<Remark> &Remarks);
 /// The keys of these properties.

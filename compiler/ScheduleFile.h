@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What `kpc compile --schedule FILE` reads: a rule a line, the last one that
-/// fits a kernel counts. A kernel is named as `kpc inspect` and `--explain`
-/// name it, or by a regular expression for the whole name; the schedule is
-/// what they print. Empty lines and those that begin with # say nothing.
+/// The file of `kpc compile --schedule FILE`. It has a rule on each line, and
+/// the last rule that fits a kernel counts. A kernel has the name that `kpc
+/// inspect` and `--explain` print, or matches a regular expression for the
+/// whole name. The schedule is the text that they print. Empty lines and those
+/// that begin with # are ignored.
 ///
 ///   fc1 = gemm 128x192x64 stages 5 group_m 8
 ///   layer[0-9]+_.* on sm_90a = gemm 128x128x64 stages 6 group_m 8
@@ -39,7 +40,7 @@ public:
   static std::optional<ScheduleFile>
   parse(std::string_view Text, const std::string &Name, Diagnostics &Diags);
 
-  /// The schedule for a kernel on a target; empty: none is asked for.
+  /// The schedule for a kernel on a target; empty if no rule fits.
   std::string find(const target::Target &T, std::string_view Kernel) const;
 
   /// Rules for a kernel by the name that `kpc inspect` prints, or for a variant

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What `kpc calibrate --second-moments` writes beside a calibration: for each
-/// operand of K channels the means of their products, the rows of the upper
-/// triangle, as f32 in little endian.
+/// The file that `kpc calibrate --second-moments` writes next to a calibration.
+/// For each operand of K channels it has the means of their products, the rows
+/// of the upper triangle, as little-endian f32.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_SECONDMOMENTS_H

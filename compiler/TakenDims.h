@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Dims of a model's inputs that were fixed or found to be other sizes
-/// (graph.taken_dims) are none of an artifact's dims. What they are is a
-/// property of its provenance, so that a user may still give them: the key is
-/// the dim's name behind this prefix, the value an expression over the
-/// artifact's dims.
+/// Dims of a model's inputs that were fixed, or found to equal other sizes
+/// (graph.taken_dims), are not dims of the artifact. Their values are
+/// properties of its provenance, so that a user may still give them. The key is
+/// this prefix and the dim's name, the value an expression over the artifact's
+/// dims.
 ///
 ///   dim:tokens   sequence + 1
 ///
@@ -25,8 +25,8 @@ namespace kpc {
 
 inline constexpr std::string_view TakenDimPrefix = "dim:";
 
-/// In front of the keys of the model's own metadata (`metadata_props`), which
-/// are properties of the provenance as well.
+/// The prefix of keys of the model's own metadata (`metadata_props`), which are
+/// properties of the provenance as well.
 inline constexpr std::string_view MetadataPrefix = "metadata:";
 
 } // namespace kpc

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A graph or a plan that --emit wrote may have been edited by hand. What the
-/// phases behind it take for granted is held against it right after reading.
+/// A graph or a plan that --emit wrote may have been edited by hand. After
+/// reading it, kpc checks the assumptions of the later phases.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_TEXTMODEL_H
@@ -23,8 +23,8 @@
 
 namespace kpc {
 
-/// Why a text cannot be gone on from although it may be sound IR; empty: it
-/// may be a graph or a plan.
+/// Why kpc cannot compile a text although it may be valid IR; empty if it may
+/// be a graph or a plan.
 std::string reasonAgainstText(llvm::StringRef Text);
 
 /// Whether a module holds one graph or one plan whose signature and sizes fit
@@ -34,8 +34,8 @@ bool checkTextModel(mlir::ModuleOp Module, Diagnostics &Diags);
 /// The models whose weights a module names, by file name.
 std::set<std::string> namedModels(mlir::ModuleOp Module);
 
-/// Reads the weights of these models, which lie beside `File`, the text that
-/// the module was read from. Faults go to `Diags`.
+/// Reads the weights of these models, which are in the folder of `File`, the
+/// text that the module was read from. Faults go to `Diags`.
 bool reloadWeights(mlir::ModuleOp Module, const std::string &File,
                    WeightStore &Weights, Diagnostics &Diags);
 
@@ -48,17 +48,17 @@ bool checkNamedWeights(mlir::ModuleOp Module, const WeightStore &Weights,
 /// its file, in hexadecimal.
 void noteModel(mlir::ModuleOp Module, llvm::StringRef Name,
                llvm::StringRef Digest);
-/// The digest that is written down; empty: none is.
+/// The recorded digest; empty if there is none.
 std::string notedDigest(mlir::ModuleOp Module, llvm::StringRef Name);
 
-/// What --emit writes. A graph keeps the names of the model's nodes as
+/// The text that --emit writes. A graph keeps the names of the model's nodes as
 /// locations; a plan has them in its launches.
 std::string moduleText(mlir::ModuleOp Module, bool Locations);
 /// The module's kernels as a module of their own, which kpc-opt reads.
 std::string kernelsText(mlir::ModuleOp Module);
 
-/// Leaves of all locations the names of the model's nodes: lines of the file
-/// that a module was read from say nothing in the next one.
+/// Removes everything from locations but the names of the model's nodes. Lines
+/// of the file that a module was read from mean nothing in the next text.
 void keepNodeNamesOnly(mlir::ModuleOp Module);
 
 } // namespace kpc

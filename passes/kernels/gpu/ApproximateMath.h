@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Where every output of a kernel is f16 or bf16, its exp, erf, tanh and
-/// divisions in f32 need not be exact to the last of 24 bits. They are marked
-/// `fastmath<afn>`, which ExpandMath takes for its short forms on GPUs. Not
-/// those that a comparison, a rounding to whole numbers or an integer is made
-/// of: 6 / 3 must not fall short of 2 there.
+/// If every output of a kernel is f16 or bf16, its exp, erf, tanh and divisions
+/// in f32 need not be exact to the last of 24 bits. They are marked
+/// `fastmath<afn>`, and ExpandMath then uses its short forms on GPUs. Operands
+/// of comparisons, of roundings to whole numbers and of conversions to integers
+/// are not marked, because 6 / 3 must not be less than 2 there.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_APPROXIMATEMATH_H

@@ -8,10 +8,11 @@
 ///
 /// \file
 /// Fusion joins some ops only because a family computes them in one kernel: two
-/// reductions of a row, the two GEMMs of a gated MLP, RoPE behind a GEMM, a
-/// weight of codes in tiles. Where no such family takes the kernel, loops do,
-/// which are right, and compute what was joined again for each element. That is
-/// a defect of fusion, which should have asked; tests find it here.
+/// reductions of a row, the two GEMMs of a gated MLP, RoPE after a GEMM, a
+/// weight of codes in tiles. If no such family takes the kernel, the builder of
+/// loops does. Its result is right, but it computes the joined ops again for
+/// each element. That is a defect of fusion, which should have asked the
+/// family. Tests find it here.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_FORMEDFOR_H

@@ -9,22 +9,23 @@
 /// \file
 /// A kernel in its linalg form becomes the code of one thread: scf, arith,
 /// memref, vector and gpu operations (thread ids, shuffles, barriers, shared
-/// memory). The registry (KernelFamily.h) says by which schedules, and the one
-/// that costs least is written. The function becomes a gpu.func in a gpu.module
-/// of its own, with its launch contract (dialects/kernel/KernelAttrs.td):
+/// memory). The registry (KernelFamily.h) gives the possible schedules, and the
+/// one that costs least is built. The function becomes a gpu.func in a
+/// gpu.module of its own, with its launch contract
+/// (dialects/kernel/KernelAttrs.td):
 ///
 ///   kernel.launch   = #kernel.launch<grid = ["ceildiv(arg4*64, 256)", "1",
 ///   "1"],
 ///                                    block = [256, 1, 1], shared = 33824>
 ///   kernel.schedule = #kernel.schedule<"map x4">       what was chosen
 ///
-/// The module has `kernel.schedule_costs`, the best schedules with the parts of
-/// their costs, where families have costs. A kernel with
-/// `kernel.forced_schedule` is built by that schedule, whichever family's it
-/// is, or refused.
+/// If families have costs, the module has `kernel.schedule_costs`, the best
+/// schedules with the parts of their costs. A kernel with
+/// `kernel.forced_schedule` is built by that schedule, of any family, or
+/// refused.
 ///
-/// Every sum is made in an order that the code fixes: results are the same from
-/// run to run, and no atomics are used.
+/// The code fixes the order of every sum, and no atomics are used. So results
+/// are the same from run to run.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_GPUBUILDER_H

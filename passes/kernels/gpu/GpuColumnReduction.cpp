@@ -8,9 +8,10 @@
 ///
 /// \file
 /// Neighbouring threads reduce neighbouring columns, so that they read whole
-/// lines together; the rows are split among the groups of a block, whose
+/// lines together. The rows are divided among the groups of a block, whose
 /// partial results are joined in shared memory in the groups' order. Columns
-/// may be several loops that are one piece of memory, as channels in groups.
+/// may be several loops that are contiguous in memory, such as channels in
+/// groups.
 ///
 ///   32 columns or more              3 columns: a warp reads 10 rows and more
 ///

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What is told of a kernel beside its code: how it is launched, by which
-/// schedule it is written, and what there was to choose from.
+/// The attributes of a built kernel: how it is launched, by which schedule it
+/// was built, and which other schedules were possible.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_GPULAUNCH_H

@@ -7,16 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Every output element is pulled by itself; a thread computes a few
+/// Every output element is pulled by itself. A thread computes a few
 /// neighbours, which it loads and stores as one vector where the memory allows,
-/// as wide as the chip's widest access. Where rows of the output begin
-/// anywhere, a thread computes a few elements at distances of a warp instead:
-/// lanes store side by side, and several loads are on their way. One output
-/// shape: each thread does one such group. Several: all threads walk all of
-/// them.
+/// as wide as the chip's widest access. If rows of the output begin anywhere, a
+/// thread instead computes a few elements at distances of a warp: lanes store
+/// neighbouring elements, and several loads are in flight. If there is one
+/// output shape, each thread computes one such group. If there are several, all
+/// threads walk all of them.
 ///
-/// A cache of which rows are replaced may be given the memory that it had (see
-/// docs/dialects/plan.md). Then threads whose elements stay do nothing.
+/// A KV cache in which rows are replaced may be updated in place (see
+/// docs/dialects/plan.md). Threads of unchanged elements then do nothing.
 ///
 /// This builder takes every kernel, gathers and small reductions included.
 ///

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Reading a reducing generic: which operation joins two partial results, which
-/// loop memory is contiguous along, and writing what follows the reduction.
+/// Reads a reducing generic: which operation joins two partial results, and
+/// along which loop memory is contiguous. Writes the ops after the reduction.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_GPUREDUCTION_H

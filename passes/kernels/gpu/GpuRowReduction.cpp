@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A warp or a block reduces one row: lanes walk the row together, group by
-/// group, and their partial results are joined by shuffles, then (blocks)
-/// through shared memory. The order of every join is fixed by the code.
+/// A warp or a block reduces one row. Lanes walk the row together, group by
+/// group. Their partial results are joined by shuffles, and in blocks then
+/// through shared memory. The code fixes the order of every join.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"

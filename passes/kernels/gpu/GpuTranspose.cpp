@@ -8,9 +8,9 @@
 ///
 /// \file
 /// An elementwise kernel whose output is contiguous along one dim and whose
-/// input is along another: a block moves a tile of 32 x 32 elements through
-/// shared memory, reading lines of the input and writing lines of the output.
-/// What else the kernel computes is computed on the way out.
+/// input is contiguous along another. A block moves a tile of 32 x 32 elements
+/// through shared memory, reading lines of the input and writing lines of the
+/// output. The kernel's other ops are computed when it writes.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/OutputSections.h"

@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// One thread reduces by itself, for a few neighbours along the last parallel
-/// loop (the channels), which it reads and writes as vectors: pooling,
-/// depthwise convolution, short rows, and every reduction whose partial results
-/// cannot be joined (argmax), in the order of its loops.
+/// One thread reduces alone, for a few neighbours along the last parallel loop
+/// (the channels), which it reads and writes as vectors. The builder takes
+/// pooling, depthwise convolution, short rows, and every reduction whose
+/// partial results cannot be joined (argmax). It reduces in the order of the
+/// loops.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"

@@ -19,8 +19,8 @@
 ///     return FamilyAnswer::offer(rankGemmSchedules(Shape, T), Emit);
 ///   }
 ///
-/// Schedules compete by microseconds, those of all families together. `Emit`
-/// then writes what the chosen schedule says, and decides nothing.
+/// Schedules of all families compete by estimated microseconds. `Emit` then
+/// builds the chosen schedule, and decides nothing.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_KERNELFAMILY_H

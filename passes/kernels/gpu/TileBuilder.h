@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The base of the classes that write one kernel for tensor cores: 32-bit
-/// numbers beside GpuWriter's indices, and the regions of the tile dialect.
+/// The base of the classes that write one kernel for tensor cores. It adds
+/// 32-bit numbers to GpuWriter's indices, and the regions of the tile dialect.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_TILEBUILDER_H

@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A GEMM of 16-bit matrices, or of f32 as tf32, on sm_90a. One warp of a
-/// block copies slices of both operands into a ring in shared memory (TMA);
-/// one, two or three other warpgroups multiply them (wgmma), 64 rows each, with
-/// one wgmma group in flight while the next slice is waited for; what the
-/// kernel does with each element happens in registers; the result goes through
-/// shared memory back by TMA. Blocks stay and take tile after tile, so that the
-/// ring runs on over the end of a tile.
+/// A GEMM of 16-bit matrices, or of f32 as tf32, on sm_90a. One warp of a block
+/// copies slices of both operands into a ring in shared memory (TMA). One, two
+/// or three other warpgroups multiply them (wgmma), 64 rows each, with one
+/// wgmma group in flight while they wait for the next slice. The epilogue works
+/// in registers, and the result is stored through shared memory by TMA. Blocks
+/// are persistent and take tile after tile, so that the ring continues from one
+/// tile to the next.
 ///
 ///      global A,B ──TMA──▶ stage 0 … stage S-1 ─wgmma──▶ registers
 ///                             ▲  full/empty barriers       │ epilogue
@@ -22,13 +22,13 @@
 /// Two warpgroups may have a tile each and take turns (ping-pong): one finishes
 /// its tile while the other's products run.
 ///
-/// Two GEMMs of one A whose results meet element by element (a gated MLP) are
-/// one: a stage's B has columns of the one and, behind them, as many of the
-/// other. Where elements meet those of the other half of a head (a rotary
-/// embedding), tiles have whole heads, and a thread has both halves.
+/// Two GEMMs that share A, whose results are combined element by element (a
+/// gated MLP), are one kernel: a stage's B has columns of the first and then as
+/// many of the second. For RoPE, which combines elements of the two halves of a
+/// head, tiles have whole heads, and a thread has both halves.
 ///
-/// Not for: a K that may be 0, rows of memory that do not start at
-/// multiples of 16 bytes.
+/// The kernel does not fit a K that may be 0, or rows of memory that do not
+/// start at multiples of 16 bytes.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/KernelFamily.h"

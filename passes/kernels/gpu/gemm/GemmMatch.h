@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What builders for tensor cores ask of a kernel: whether its root generic is
-/// a GEMM that lie in memory as they are, in steps of one
-/// stride each. Several loops for rows (a batch and a sequence, say) are one
-/// where they are contiguous in every operand.
+/// What builders for tensor cores ask of a kernel: whether its root is a GEMM
+/// of operands in memory, with one stride for each dimension. Several loops for
+/// rows (such as a batch and a sequence) count as one if they are contiguous in
+/// every operand.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_GEMM_GEMMMATCH_H

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A GEMM of codes of MXFP8, MXFP4 or NVFP4 with their scales, on sm_120a and
-/// sm_121a: GemmMmaSync.cpp's with bytes along K, and a second pair of rings
-/// for words of scales.
+/// A GEMM of MXFP8, MXFP4 or NVFP4 codes with their scales, on sm_120a and
+/// sm_121a. It is that of GemmMmaSync.cpp with bytes along K, and a second pair
+/// of rings for words of scales.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"

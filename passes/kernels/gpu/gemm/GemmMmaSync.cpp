@@ -7,27 +7,27 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A GEMM of 16-bit matrices, of f32 as tf32 or as the sum of two numbers of
-/// it, or of FP8 or integers of 8 bits, on every chip from sm_80 on (FP8 from
-/// sm_89 on). All threads of a
-/// block copy slices of both operands into stages in shared memory (cp.async),
-/// a few steps along K ahead; each warp loads its part of a stage into
-/// registers (ldmatrix) and multiplies it (mma.sync); what the kernel does with
-/// each element happens in registers; the result goes through shared memory to
-/// stores of whole pieces of rows. One tile for each block.
+/// A GEMM of 16-bit matrices, of f32 as tf32 or as the sum of two tf32 numbers,
+/// or of FP8 or 8-bit integers, on every chip from sm_80 on (FP8 from sm_89
+/// on). All threads of a block copy slices of both operands into stages in
+/// shared memory (cp.async), a few steps along K ahead. Each warp loads its
+/// part of a stage into registers (ldmatrix) and multiplies it (mma.sync). The
+/// epilogue works in registers. The result goes through shared memory and is
+/// stored in whole pieces of rows. Each block has one tile.
 ///
 ///   global A,B ──cp.async──▶ stage 0 … stage S-1 ─ldmatrix, mma.sync──▶
 ///   registers
 ///                                                                        │
 ///   global D ◀──stores── staging, in the stages ◀─stmatrix─── epilogue ◀─┘
 ///
-/// Two GEMMs of one A whose results meet element by element (a gated MLP) are
-/// one: a warpgroup has columns of the one and as many of the other, side by
-/// side. Where elements meet those of the other half of a head (RoPE), a
-/// warpgroup has whole heads. Either way both accumulators are one thread's.
+/// Two GEMMs that share A, whose results are combined element by element (a
+/// gated MLP), are one kernel: a warpgroup has columns of the first and then as
+/// many of the second. For RoPE, which combines elements of the two halves of a
+/// head, a warpgroup has whole heads. In both cases one thread has both
+/// accumulators.
 ///
-/// Rows of memory may begin anywhere: pieces have 16, 8, 4 or 2 bytes, as they
-/// are aligned, of 8 bits 1 as well.
+/// Rows of memory may begin anywhere: pieces have 16, 8, 4 or 2 bytes according
+/// to alignment, and 1 byte for 8-bit types.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"

@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The operands of a GEMM as they lie in memory: a stage's tiles,
-/// and the copies that fill them. `Engine` is what multiplies (HopperGemm,
-/// BlackwellGemm):
+/// The operands of a GEMM in memory: a stage's tiles, and the copies that fill
+/// them. `Engine` multiplies (HopperGemm, BlackwellGemm):
 ///
 ///   class GemmHopper : public GemmOperands<HopperGemm> { … };
 ///

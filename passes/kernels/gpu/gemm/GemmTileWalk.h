@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What GEMM kernels on any tensor core share: which tile comes when,
-/// and what becomes of a tile's accumulators.
+/// Code that GEMM kernels on all tensor cores share: the order of tiles, and
+/// the epilogue of a tile's accumulators.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_GEMM_GEMMTILEWALK_H

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Writes what GpuGemv.cpp has chosen: copies of weights and rows on their way
-/// into a ring of stages in shared memory, one ring for each warp, while the
-/// stages before are multiplied. No warp waits for another but where sums are
-/// joined.
+/// Writes the schedule that GpuGemv.cpp has chosen. Each warp has a ring of
+/// stages in shared memory. It copies weights and rows into later stages while
+/// it multiplies earlier ones. Warps wait for one another only where
+/// accumulators are joined.
 ///
 ///   stage      weights: Depth of the sum × columns of the tile, then rows: the
 ///             same of the sum; pieces of 16 bytes, their places in a line

@@ -9,8 +9,7 @@
 /// \file
 /// The copies and products of a stage whose weights are codes in tiles
 /// (graph.dequantise_tiles). A lane loads the 16 bytes that it copied: codes of
-/// one column and of its 8 elements of each 32 of K, as the fragment wants
-/// them.
+/// one column and of its 8 elements of each 32 of K, in the fragment's order.
 ///
 ///   codes → numbers  code - zero is a whole number of at most 255, exact in
 ///                    f16 and bf16: the code goes into the mantissa of a number

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A warp's copies into its ring: which columns a tile has, and how lanes share
-/// out the pieces of weights and rows.
+/// A warp's copies into its ring: which columns a tile has, and which lanes
+/// copy which pieces of weights and rows.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/gemm/GemvTile.h"

@@ -7,16 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A sum of products whose loops fall into rows (of the first operand alone),
-/// columns (of the second alone), batch (of both) and the sum: GEMMs,
-/// and convolutions as implicit ones (rows: n, oh, ow; sum: kh, kw, ci). A
-/// block computes a tile of rows × columns; slices of both operands go through
-/// shared memory, the next slice being loaded while the present one is
-/// multiplied, and each thread keeps a small tile in registers. Sums are made
-/// in the order of the sum's loops, in the type of the accumulator.
+/// A sum of products whose loops are rows (in the first operand only), columns
+/// (in the second only), batch (in both) and K: GEMMs, and convolutions as
+/// implicit GEMMs (rows: n, oh, ow; K: kh, kw, ci). A block computes a tile of
+/// rows × columns. Slices of both operands go through shared memory; the next
+/// slice is loaded while the current one is multiplied. Each thread keeps a
+/// small tile in registers. Sums are made in the order of K's loops, in the
+/// type of the accumulator.
 ///
-/// No tensor cores: the right kernel for types and chips they do not serve, and
-/// the one to compare them with.
+/// This kernel uses no tensor cores. It is for types and chips that they do not
+/// support, and a reference for the others.
 ///
 //===----------------------------------------------------------------------===//
 #include "dialects/kernel/Kernel.h"

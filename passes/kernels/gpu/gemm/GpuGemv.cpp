@@ -7,16 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A product of at most 16 rows at a time with a matrix of weights, of 16 bits
-/// or codes of 4 and 8 with scales, that are read once: cp.async into shared
-/// memory, many stages ahead, and from there to mma.sync (m16n8k16; the rows
-/// are its 16, padded). The warps of a block share the sum; their results are
-/// added in order through shared memory. A block takes tile after tile of the
-/// columns, and its copies run on from one to the next. More than 16 rows are
-/// taken 16 by 16. GemvTile.h has the code.
+/// A GEMM of at most 16 rows at a time with weights of 16 bits, or codes of 4
+/// and 8 bits with scales, which are read once. cp.async copies them into
+/// shared memory, many stages ahead, and mma.sync multiplies them (m16n8k16;
+/// its 16 rows are those of x, padded). The warps of a block share K, and their
+/// accumulators are added in order through shared memory. A block takes tile
+/// after tile of the columns, and its copies continue from one to the next.
+/// More than 16 rows are taken 16 at a time. GemvTile.h has the code.
 ///
-/// Where results of two columns meet (two products of one left side, a gate; a
-/// rotary embedding's halves of a head), a tile has both.
+/// If results of two columns are combined (the two GEMMs of a gate, or RoPE's
+/// halves of a head), a tile has both.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What kernels on wgmma have in common, wherever their operands come from: the
-/// warpgroups that multiply them, 64 rows each, with their accumulators in
+/// Code that all kernels on wgmma share, independent of the source of their
+/// operands: warpgroups that multiply, 64 rows each, with accumulators in
 /// registers, and blocks that share the K of a tile.
 ///
 //===----------------------------------------------------------------------===//

@@ -7,11 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What kernels on mma.sync have in common, wherever their operands come from:
-/// stages in shared memory that all threads fill (cp.async), warpgroups that
-/// multiply them, what the kernel does with each element, the way back to
-/// memory, and which block computes which tile. A builder of such kernels says
-/// where each piece of an operand is.
+/// Code that all kernels on mma.sync share, independent of the source of their
+/// operands: stages in shared memory that all threads fill (cp.async),
+/// warpgroups that multiply, the epilogue, stores to memory, and the order of
+/// tiles. A builder of such kernels says where each piece of an operand is.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_GEMM_MMASYNCGEMM_H

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a GEMM of codes with block scales reads, whoever multiplies them: the
-/// operands are generics that dequantise codes, and say what their scales are.
+/// The operands of a GEMM of codes with block scales, for all instructions.
+/// They are generics that dequantise codes, and say where their scales are.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_GEMM_SCALEDGEMM_H

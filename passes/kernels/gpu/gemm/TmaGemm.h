@@ -7,12 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What GEMM kernels have in common where TMA feeds
-/// the tensor cores, whichever these are: a ring of stages with a tile of A
-/// (rows × part of K) and of B each, one thread that fills it, the walk
-/// over tiles, what the kernel does with each element, and the way back to
-/// memory. A builder of such kernels says what a stage holds, writes the copies
-/// that fill it (GemmOperands.h), and multiplies (HopperGemm.h).
+/// Code that GEMM kernels fed by TMA share, on all tensor cores: a ring of
+/// stages with a tile of A (rows × part of K) and of B each, one thread that
+/// fills it, the order of tiles, the epilogue, and stores to memory. A builder
+/// of such kernels says what a stage holds, writes the copies that fill it
+/// (GemmOperands.h), and multiplies (HopperGemm.h).
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_GEMM_TMAGEMM_H

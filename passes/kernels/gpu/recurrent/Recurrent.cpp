@@ -16,8 +16,8 @@
 ///     exchange[step % 2] · weights -> sums of the warps -> gates -> cells
 ///     next state -> exchange[(step + 1) % 2], y; arrive
 ///
-/// Two states are enough: who writes the one of the next step has waited for
-/// all to end the step that read it.
+/// Two states are enough: a block that writes the next state has waited until
+/// all blocks have ended the step that read it.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/recurrent/Recurrent.h"

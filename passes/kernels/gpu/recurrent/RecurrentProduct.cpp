@@ -9,9 +9,10 @@
 /// \file
 /// sums[gate of a unit, row of the batch] = weights · state, by mma.sync. K is
 /// walked in parts of 64 bytes, of which each of four neighbouring lanes has
-/// 16: two steps of the instruction. The order of K in it is another than in
-/// memory, the same for both factors, so that all of them are whole loads.
-/// Warps take parts in turn, and their sums are added in a fixed order.
+/// 16: two steps of the instruction. The order of K in the instruction differs
+/// from that in memory. It is the same for both factors, so that all accesses
+/// are whole loads. Warps take parts in turn, and their accumulators are added
+/// in a fixed order.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/recurrent/Recurrent.h"

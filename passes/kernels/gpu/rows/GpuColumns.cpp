@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Softmax, norms and their like (see RowKernel.h) over a dimension that is not
-/// the last one: channels of images that are channels first. Neighbouring
-/// threads have neighbouring columns, so that they read whole lines; groups of
-/// threads walk down the columns, and join what they have in shared memory:
+/// Softmax, norms and similar kernels (see RowKernel.h) over a dimension that
+/// is not the last one, such as the channels of channels-first images.
+/// Neighbouring threads have neighbouring columns, so that they read whole
+/// lines. Groups of threads walk down the columns, and join their partial
+/// results in shared memory:
 ///
 ///             32 threads x Lanes columns
 ///   group 0   r0 ───────────────────────    each reduction: all rows from
@@ -18,7 +19,7 @@
 ///     …                                     first one; then groups in order
 ///   group 0   r8 ───────────────────────
 ///
-/// Then all rows once more, for the results.
+/// Then all rows are read once more, for the results.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"

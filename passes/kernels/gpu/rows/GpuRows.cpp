@@ -7,28 +7,28 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Softmax, norms and their like (see RowKernel.h) in one pass over memory. A
-/// few threads, a warp or a block hold a row in registers: each loads its part
-/// once, as vectors, and computes on; reductions are joined by shuffles, beyond
-/// a warp through shared memory; then it stores once.
+/// Softmax, norms and similar kernels (see RowKernel.h) in one pass over
+/// memory. A few threads, a warp or a block hold a row in registers. Each
+/// thread loads its part once, as vectors, computes in registers, and stores
+/// once. Reductions are joined by shuffles, beyond a warp through shared
+/// memory.
 ///
 ///   row    |t0 t1 … t31|t0 t1 … t31|…    each t: one vector; Accesses of them
 ///   load ─▶ max ─▶ exp(x - max) ─▶ sum ─▶ exp / sum ─▶ store
 ///             └ lanes, warps         └ lanes, warps
 ///
-/// A thread beyond the row's end works on the last vector of it again; that
-/// counts in no reduction and is not stored. Where rows begin anywhere, vectors
-/// begin at the first aligned element, and what is in front of them and behind
-/// them, fewer than two vectors, is one more element of some threads. Lengths
-/// that are dynamic get code for several cases, chosen by what all threads
-/// know: rows whose vectors are aligned and others; rows that fit the registers
-/// and longer ones, which are read once for each reduction, from the second
-/// cache for the most part.
+/// A thread beyond the row's end loads the last vector again, which counts in
+/// no reduction and is not stored. If rows begin anywhere, vectors begin at the
+/// first aligned element. The elements before and after the vectors, fewer than
+/// two vectors, are one more element of some threads. Dynamic lengths get code
+/// for several cases, chosen by conditions that are the same for all threads:
+/// rows whose vectors are aligned and others; rows that fit in registers and
+/// longer ones, which are read once for each reduction, mostly from L2.
 ///
 /// The row of a group in a channels-last image is some channels of each pixel.
-/// Vectors are those of a pixel then; all else is the same.
+/// Vectors are then those of a pixel; the rest is the same.
 ///
-/// Every join has an order that the code fixes.
+/// The code fixes the order of every join.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a schedule of rows is chosen for, and which cases their sizes leave to
-/// be told apart when the kernel runs.
+/// The sizes that a schedule of rows is chosen for, and the cases that the
+/// kernel must distinguish at run time.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_ROWS_ROWCHOICE_H

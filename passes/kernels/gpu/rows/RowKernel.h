@@ -7,17 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Softmax, norms and their like: reductions, all over the same dimensions of
-/// one shape (the row), and what is computed between them from the elements of
-/// the same row and from earlier reductions of it:
+/// Softmax, norms and similar kernels: reductions, all over the same dimensions
+/// of one shape (the row), and the ops between them, which use elements of the
+/// same row and earlier reductions of it:
 ///
 ///   m[o] = max x[o, r]     s[o] = sum exp(x[o, r] - m[o])
 ///   y[o, r] = exp(x[o, r] - m[o]) / s[o]
 ///
 /// Outputs have the whole shape (wide) or one element a row (narrow). The row's
-/// dimensions may stand in front of outer ones, as the pixels of a
-/// channels-last image in front of its groups, or the channels in front of all
-/// pixels.
+/// dimensions may come before outer ones, such as the pixels of a channels-last
+/// image before its groups, or the channels before all pixels.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_ROWS_ROWKERNEL_H

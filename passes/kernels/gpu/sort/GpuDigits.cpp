@@ -17,8 +17,8 @@
 ///    counts of warps, summed → rank in the tile ──▶ shared memory, in order
 ///                                                 ──▶ lines of global memory
 ///
-/// No atomics: each warp counts in its own row of shared memory, where one of
-/// the lanes that agree writes.
+/// There are no atomics: each warp counts in its own row of shared memory,
+/// where one of the lanes with the same digit writes.
 ///
 //===----------------------------------------------------------------------===//
 #include "dialects/kernel/Kernel.h"

@@ -8,9 +8,9 @@
 ///
 /// \file
 /// A block sorts a run in shared memory: each thread sorts eight neighbours in
-/// registers, then runs are merged in pairs, of which each thread makes eight
-/// elements. Longer runs are merged in pairs from memory, by as many threads as
-/// there are eights. No atomics: where an element goes follows from what it is.
+/// registers. Then runs are merged in pairs, and each thread computes eight
+/// elements of the result. Longer runs are merged in pairs from memory, in the
+/// same way. There are no atomics: an element's place follows from its value.
 ///
 /// Short rows are sorted in registers (RowNetwork.cpp).
 ///

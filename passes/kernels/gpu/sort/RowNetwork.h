@@ -8,8 +8,8 @@
 ///
 /// \file
 /// A row of up to 128 elements has a lane for each eight of them, or one lane
-/// if it has fewer. Lanes sort their own, then rows of lanes are merged twice
-/// as long at a time:
+/// if it has fewer. Lanes sort their own elements. Then pairs of sorted parts
+/// are merged, which doubles their length each time:
 ///
 ///   sorted            sorted              each with its mirror: the lesser
 ///   a0 a1 a2 a3       b0 b1 b2 b3         here, the greater there; then each
