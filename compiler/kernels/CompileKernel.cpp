@@ -51,14 +51,25 @@ static Expected<CompiledKernel> compileForHost(const KernelJob &Job,
   return Kernel;
 }
 
+/// One for all kernels of a worker: making its dialects known and forgetting
+/// them takes as long as lowering a small kernel.
+static mlir::MLIRContext &contextForGpu() {
+  static thread_local mlir::MLIRContext Context(
+      [] {
+        mlir::DialectRegistry Registry;
+        registerDialects(Registry);
+        nvptx::registerTranslations(Registry);
+        return Registry;
+      }(),
+      mlir::MLIRContext::Threading::DISABLED);
+  return Context;
+}
+
 /// From the linalg form to PTX; what MLIR says on the way is the error.
 static Expected<nvptx::CompiledKernel>
 compileToPtx(const KernelJob &Job, const target::Target &T,
              const nvptx::GpuListings &Listings) {
-  mlir::DialectRegistry Registry;
-  registerDialects(Registry);
-  nvptx::registerTranslations(Registry);
-  mlir::MLIRContext Context(Registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::MLIRContext &Context = contextForGpu();
   std::string Said;
   mlir::ScopedDiagnosticHandler Handler(&Context, [&](mlir::Diagnostic &D) {
     if (D.getSeverity() == mlir::DiagnosticSeverity::Error)
