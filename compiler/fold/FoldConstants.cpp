@@ -12,6 +12,7 @@
 #include "compiler/fold/RunContents.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/graph/ConstantValues.h"
 #include "passes/graph/Passes.h"
 #include "runtime/format/Sha256.h"
 #include "llvm/ADT/SetVector.h"
@@ -81,6 +82,8 @@ private:
       return false;
     if (isa<ConstantOp, WeightOp>(Op))
       return true;
+    if (readsSizes(Op))
+      return false;
     // A user's code runs where the user runs it.
     if (isa<CustomOp>(Op))
       return false;

@@ -11,9 +11,18 @@
 using namespace mlir;
 using namespace kpc::graph;
 
+bool kpc::graph::readsSizes(Operation *Op) {
+  return llvm::any_of(Op->getAttrs(), [](NamedAttribute A) {
+    auto Sizes = dyn_cast<DimsAttr>(A.getValue());
+    return Sizes && llvm::any_of(Sizes.getDims(), [](const shape::Expr &E) {
+             return !E.isConstant();
+           });
+  });
+}
+
 static bool isConstantWithin(Value V, unsigned &Budget) {
   Operation *Def = V.getDefiningOp();
-  if (!Def || Budget == 0 || !typeOf(V).hasStaticShape())
+  if (!Def || Budget == 0 || !typeOf(V).hasStaticShape() || readsSizes(Def))
     return false;
   --Budget;
   if (isa<ConstantOp, WeightOp>(Def))

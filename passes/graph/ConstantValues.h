@@ -12,6 +12,9 @@
 
 namespace kpc::graph {
 
+/// Whether sizes that only a run knows decide what an op computes, beside those
+/// of its operands: a slice of one row may begin at any of them.
+bool readsSizes(mlir::Operation *Op);
 /// Whether a value depends on constants and weights alone. Looks at most a few
 /// dozen ops back: what lies farther is folded by and by.
 bool isConstant(mlir::Value V);

@@ -111,6 +111,15 @@ def position():
                      "past", {"x": normal(1, 8)}, np.array(0), np.array(17), np.array(31))
 
 
+def one_row():
+    """The same without its axis."""
+    nodes = [node("Unsqueeze", ["past", "zero"], ["start"]), node("Add", ["start", "one"], ["end"]),
+             node("Slice", ["table", "start", "end"], ["rows"]), node("Squeeze", ["rows", "zero"], ["row"]), node("Add", ["x", "row"], ["y"])]
+    return model(nodes, [value("x", [8]), value("past", [], INT64)], [value("y", [8])],
+                 [constant("zero", ints(0)), constant("one", ints(1)), constant("table", normal(32, 8))]), runs(
+                     "past", {"x": normal(8)}, np.array(0), np.array(17), np.array(31))
+
+
 def split():
     nodes = [node("Split", ["x", "n"], ["a", "b"], axis=0)]
     return model(nodes, [value("x", ["rows", 4]), value("n", [2], INT64)], [value("a", ["p", 4]), value("b", ["q", 4])]), runs(
@@ -194,7 +203,7 @@ def blocks_quotient():
                    node("Mul", ["q", "k"], ["whole"]), node("Sub", ["whole", "n"], ["rest"])])
 
 
-CASES = {case.__name__: case for case in (expand, tile, reshape, reshape_to_the_rest, slices, last_rows, position, split, counting,
+CASES = {case.__name__: case for case in (expand, tile, reshape, reshape_to_the_rest, slices, last_rows, position, one_row, split, counting,
                                           top, resize, one_hot, zeros, loop, reduced, cumulative,
                                           blocks_short, blocks_long, blocks_quotient)}
 CASES |= {f"pad_{mode}": pad(mode) for mode in ("constant", "edge", "reflect", "wrap")}

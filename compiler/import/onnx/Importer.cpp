@@ -478,12 +478,14 @@ OwningOpRef<ModuleOp> Importer::run(const Model &M) {
       defineGivenValue(V, It->second);
       continue;
     }
-    if (V.Is == ValueInfo::Kind::Tensor && !V.Shape &&
+    bool IsText = V.Type == ElementType::String;
+    if (V.Is == ValueInfo::Kind::Tensor && (!V.Shape || IsText) &&
         isUnread(M.Main, V.Name)) {
       diagnostics()
           .warning(Code::ImportTolerated)
           .message("the model's input '" + printable(V.Name) +
-                   "' has no shape, and nothing reads it: it is left out");
+                   (IsText ? "' is strings" : "' has no shape") +
+                   ", and nothing reads it: it is left out");
       continue;
     }
     if (V.Is == ValueInfo::Kind::Tensor && V.Type == ElementType::String &&

@@ -172,6 +172,13 @@ bool Importer::fix(const Expr &E, int64_t Wanted, NodeImport &Where) {
     return false;
   if (Fixed->HasNoEnd && Fixed->Least < Fixed->Most)
     return assumeAtLeast(*Fixed, E, Wanted, Where);
+  // One of two bounds that holds for all values that would do, as in the number
+  // of rows min(place + 1, 32) - place, is better than one value.
+  std::vector<shape::Replacement> Bounds =
+      shape::partsThatMakeEqual(Facts, E, Expr(Wanted));
+  if (Fixed->Least < Fixed->Most && !Bounds.empty() &&
+      llvm::none_of(Bounds, [](const auto &B) { return B.Equal; }))
+    return assumeParts(E, Expr(Wanted), Where);
   shape::Facts Known;
   for (const auto &[Name, F] : Facts.symbols())
     if (Name != Fixed->Symbol)

@@ -44,6 +44,20 @@ TEST(TolerantImport, AQuestionMarkIsNoName) {
   EXPECT_EQ(I.result(), "!graph.tensor<[5, 3], f32>");
 }
 
+TEST(TolerantImport, StringsThatNothingReads) {
+  ModelProto M = unary("Relu");
+  input(M, "id", {-1}, TensorProto::STRING);
+  Imported I(M);
+  EXPECT_EQ(I.Diags.text(),
+            "warning[KPC-I0038]: m.onnx: the model's input 'id' is strings, "
+            "and nothing reads it: it is left out\n"
+            "  hint: export the model again to be rid of it; --strict makes "
+            "this an error\n");
+  ASSERT_TRUE(I.Module);
+  EXPECT_EQ((*I.Module->getOps<mlir::func::FuncOp>().begin()).getNumArguments(),
+            1U);
+}
+
 TEST(TolerantImport, TheLastOfTwoOperatorSetsCounts) {
   ModelProto M = unary("Relu");
   M.add_opset_import()->set_version(13);
@@ -369,6 +383,25 @@ TEST(AssumedSizes, ASliceOfOneBroadcasts) {
   ASSERT_EQ(Must.size(), 1U);
   EXPECT_EQ(Must[0].Left, shape::Expr(1));
   EXPECT_EQ(Must[0].Right, shape::Expr::symbol("d0"));
+  EXPECT_FALSE(Must[0].Equal);
+}
+
+/// A row of a table by its place: all places are left.
+TEST(AssumedSizes, ASqueezeOfOneRowByItsPlace) {
+  ModelProto M = model();
+  input(M, "place", {1}, TensorProto::INT64);
+  input(M, "table", {32, 8});
+  int64s(M, "one", {1}, {1});
+  int64s(M, "axis", {1}, {0});
+  node(M, "Add", {"place", "one"}, {"end"}, "add");
+  node(M, "Slice", {"table", "place", "end"}, {"row"}, "slice");
+  node(M, "Squeeze", {"row", "axis"}, {"y"}, "n");
+  output(M, "y");
+  Imported I(M);
+  EXPECT_EQ(I.result(), "!graph.tensor<[8], f32>");
+  std::vector<graph::Requirement> Must = graph::requirements(*I.Module);
+  ASSERT_EQ(Must.size(), 1U);
+  EXPECT_EQ(Must[0].Right, shape::Expr(32));
   EXPECT_FALSE(Must[0].Equal);
 }
 
