@@ -36,7 +36,11 @@ static std::string withSizes(const std::string &Title,
     std::optional<shape::Expr> E = shape::Expr::parse(Size);
     std::optional<int64_t> Value = E ? E->evaluate(Dims) : std::nullopt;
     // What is no number keeps its braces, so that the signs leave it alone.
-    Out += Value ? std::to_string(*Value) : "{" + Size + "}";
+    // Sums of many sizes that data decides say nothing to people.
+    constexpr size_t MostWords = 24;
+    Out += Value                     ? std::to_string(*Value)
+           : Size.size() > MostWords ? "{n}"
+                                     : "{" + Size + "}";
     At = Close + 1;
   }
   return Out;

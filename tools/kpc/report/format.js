@@ -26,7 +26,7 @@ const roofShare = (least, us) => !(least > 0 && us > 0) ? "–" : least > us * 1
 const plural = (count, one, many) => `${count} ${count === 1 ? one : many || one + "s"}`;
 
 const colour = kind => `var(--${["GEMM", "convolution", "attention", "normalization", "softmax", "pooling", "reduction", "elementwise",
-  "gather", "scatter", "movement", "copy"].includes(kind) ? kind.toLowerCase() : "kernel"})`;
+  "gather", "scatter", "sort", "movement", "copy"].includes(kind) ? kind.toLowerCase() : "kernel"})`;
 const swatch = kind => `<span class="dot" style="background:${colour(kind)}"></span>`;
 
 const sum = (list, of) => list.reduce((all, one) => all + of(one), 0);

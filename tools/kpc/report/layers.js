@@ -68,12 +68,15 @@ function layersSection(side) {
   const rowsOf = (node, path, depth, out) => {
     for (let child of childrenOf(node, state.together)) {
       // A module that holds one module alone is one row with it.
-      let name = child.name + (child.count > 1 ? ` × ${child.count}` : ""), times = child.count > 1;
+      let name = child.name, count = Math.max(child.count || 1, 1);
+      const times = child.count > 1;
       while (!child.own.length && childrenOf(child, state.together).length === 1) {
         const next = childrenOf(child, state.together)[0];
-        name += "." + next.name + (next.count > 1 ? ` × ${next.count}` : "");
+        name += "." + next.name;
+        count *= Math.max(next.count || 1, 1);
         child = next;
       }
+      if (count > 1) name += ` × ${count}`;
       const own = path + "/" + name, more = child.children.size > 0;
       out.push({child, name, own, depth, more, times});
       if (more && state.open.has(own)) rowsOf(child, own, depth + 1, out);

@@ -44,6 +44,10 @@ function findings(side) {
   const spills = by("spills");
   if (spills.length)
     list.push(["slow", "Spilled registers: ", `${plural(spills.length, "launch", "launches")}, ${percent(share(spills), whole)} of the time.`, spills[0].try]);
+  // On a machine with other work the peaks are measured too low.
+  const above = side.steps.filter(step => step.compute_us > 1.15 * step.us && step.us > 20);
+  if (side.source === "measured" && above.length > 2 && above.length > 0.1 * side.steps.filter(step => step.compute_us > 0).length)
+    list.push(["some", "The peak rates are too low: ", `${plural(above.length, "launch", "launches")} computed faster than what was measured as this processor's best.`, "Other work ran beside the measurement; measure again on an idle machine."]);
   const copies = by("copy");
   if (copies.length && share(copies) > 0.02 * whole)
     list.push(["some", "Copies: ", `${plural(copies.length, "step")} that compute nothing take ${percent(share(copies), whole)} of the time.`, copies[0].try]);
@@ -56,6 +60,9 @@ function findings(side) {
   const late = groupsOf(side, true).filter(group => group.limit === "latency").sort((a, b) => (b.us - b.least) - (a.us - a.least))[0];
   if (late && late.us - late.least > 0.08 * whole)
     list.push(["some", "Most to gain: ", `${fullName(late)} takes ${microseconds(late.us)}, the peak rates would allow ${microseconds(late.least)}. ${late.longest.why}`, late.longest.try]);
+  const longest = groupsOf(side, true).sort((a, b) => b.us - a.us)[0];
+  if (longest && side.steps.length > 4 && longest.us > 0.35 * whole && longest !== late && longest.key !== late?.key)
+    list.push(["some", "One kernel: ", `${fullName(longest)} takes ${percent(longest.us, whole)} of the time. ${longest.longest.why}`, longest.longest.try]);
   if (!list.length) list.push(["fine", "Nothing stands out: ", "no slow paths, no spilled registers, no large share of short kernels or copies.", ""]);
   return list;
 }
