@@ -158,18 +158,20 @@ bool isLegal(const BlackwellSchedule &S, const BlackwellShape &Shape,
          S.GroupM <= INT32_MAX;
 }
 
-/// Cycles of a tile's way out of tensor memory.
+/// Cycles of a tile's way out of tensor memory. What is computed counts for
+/// gates and RoPE alone, as in the costs of mma.sync, which these compete with.
 double epilogueCycles(const BlackwellSchedule &S, const BlackwellShape &Shape) {
   double Columns = double(S.TileN) / double(Shape.Products),
          Results = double(S.TileM) * Columns,
-         Read = double(Shape.EpilogueBytes);
+         Read = double(Shape.EpilogueBytes), Operations = 0;
   if (Shape.RotateHalf)
     Read += AngleTables * double(Shape.ResultBytes);
+  if (Shape.RotateHalf || Shape.Products > 1)
+    Operations = std::max(Shape.EpilogueOperations - UsualOperations, 0.0);
   // Of bytes there are fewer stores, but as many sums to read.
   double Stores = double(std::max<int64_t>(Shape.ResultBytes, 2)) / 2;
   return EpilogueCycles * Columns / StagingColumns * Stores +
-         Results * std::max(Shape.EpilogueOperations - UsualOperations, 0.0) /
-             LanesPerCycle +
+         Results * Operations / LanesPerCycle +
          Results * Read / RowBytesPerCycle;
 }
 

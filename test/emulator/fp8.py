@@ -90,8 +90,8 @@ def perceptron(rows, width, inner):
 
 
 def cases(target):
-    hopper = target == "sm_90a"
-    if hopper:
+    copied = target in ("sm_90a", "sm_100a")
+    if target == "sm_90a":
         yield from (gemm(*one) for one in GEMMS)
         yield from (gemm(*one, "mmasync ", 0) for one in ANYWHERE)
         yield perceptron(37, 96, 384)
@@ -104,12 +104,12 @@ def cases(target):
         yield from (gemm(*one, "mmasync ", 0) for one in ANYWHERE)
         yield from (gemm(*one, "mmasync ") for one in BY_SYNC)
         yield perceptron(37, 92, 388)
-    yield quantised_gemm(130, 80, 64, "u8", "gemm " if hopper else "mmasync ")
-    yield quantised_gemm(77, 64, 48, "e4m3", "gemm " if hopper else "mmasync ")
+    yield quantised_gemm(130, 80, 64, "u8", "gemm " if copied else "mmasync ")
+    yield quantised_gemm(77, 64, 48, "e4m3", "gemm " if copied else "mmasync ")
     # Rows of the result begin at multiples of 4 bytes, and anywhere.
     yield quantised_gemm(77, 100, 40, "i8", "mmasync ")
     yield quantised_gemm(70, 131, 64, "u8", "mmasync ")
-    yield quantised_convolution(2, 32, 9, 64, "u8", "conv " if hopper else "conv_mmasync ")
+    yield quantised_convolution(2, 32, 9, 64, "u8", "conv " if copied else "conv_mmasync ")
 
 
 if __name__ == "__main__":

@@ -90,8 +90,8 @@ EQUIVALENT = [
     *[(kernel, r"^xor left out", 2, "the phase of such a wait") for kernel in TENSOR_MEMORY],
     *[(kernel, r"tcgen05\.wait::ld.* removed", 1, "registers are waited for by their use, and the last part's wait is in front of the release")
       for kernel in ("pair", "fp8_pair", "block_scales", "block_scales_fp4")],
-    *[(kernel, r"tcgen05\.wait::ld.* removed", most, "the same, of each part but the last, whose sums are read by one load or by two")
-      for kernel, most in (("conv_pair", 1), ("gate_pair", 7))],
+    ("conv_pair", r"tcgen05\.wait::ld.* removed", 1, "the same"),
+    ("gate_pair", r"tcgen05\.wait::ld.* removed", 8, "both sums of a part are waited for twice"),
     *[(kernel, r"^try_wait at the next stage", 1, "who copies stays until all is read, as who finishes does")
       for kernel in ("conv_tensor_memory", "conv_pair")],
     ("turns", r"^bar\.sync removed", 1, "the turn behind the last tile is waited for by who does nothing in it"),

@@ -214,7 +214,7 @@ TEST(BlackwellSchedule, Epilogues) {
   double Plain = rankBlackwellSchedules(Shape, blackwell()).front().Epilogue;
   GemmShape Residual = Shape, Long = Shape, Single = Shape;
   Residual.EpilogueBytes = 2;
-  Long.EpilogueOperations = 15;
+  Long.RotateHalf = 32;
   Single.ResultBytes = 4;
   for (const GemmShape &One : {Residual, Long, Single}) {
     auto Ranked = rankBlackwellSchedules(One, blackwell());

@@ -108,29 +108,39 @@ int64_t BlackwellGemm::accumulatorColumn(int64_t Column, bool OfSecond) const {
   return Column / Own * 2 * Own + (OfSecond ? Own : 0) + Column % Own;
 }
 
-Value BlackwellGemm::readPart(Value Acc, int64_t Column) {
+Value BlackwellGemm::beginRead(Value Acc, int64_t Column) {
   MLIRContext *Context = W.B.getContext();
   auto Part = tile::FragmentType::get(Context, {S.TileM, S.partColumns()},
                                       W.B.getF32Type(),
                                       tile::FragmentLayout::Tmem32x32b);
-  Value Read = tile::TmemLoadOp::create(
+  return tile::TmemLoadOp::create(
       W.B, W.Loc, tile::PendingType::get(Context, Part), Acc, W.index(Column));
-  return tile::AwaitOp::create(W.B, W.Loc, Part, Read);
 }
 
-/// What the function sees beside the part `Own` of the result's columns from
-/// `Column` on: the second GEMM's accumulators, or RoPE's other halves of the
-/// part's, which a part of whole heads has itself; null where there is neither.
-Value BlackwellGemm::readPaired(Value Acc, Value Own, int64_t Column) {
-  if (P.Second)
-    return readPart(Acc, accumulatorColumn(Column, /*OfSecond=*/true));
+Value BlackwellGemm::endRead(Value Read) {
+  auto Pending = cast<tile::PendingType>(Read.getType());
+  return tile::AwaitOp::create(W.B, W.Loc, Pending.getFragment(), Read);
+}
+
+/// Beside the accumulators, what the function sees with them: those of the
+/// second GEMM, or RoPE's other halves of the part's, which a part of whole
+/// heads has itself; null where there is neither.
+BlackwellGemm::Part BlackwellGemm::readPart(Value Acc, int64_t Column) {
+  Value Own = beginRead(Acc, accumulatorColumn(Column, /*OfSecond=*/false));
   int64_t Half = P.RotateHalf;
-  if (!Half)
-    return {};
-  if (S.partColumns() % (2 * Half) == 0)
-    return tile::ExtractColumnsOp::create(W.B, W.Loc, Own.getType(), Own,
-                                          /*first=*/0, Half);
-  return readPart(Acc, Column / Half % 2 ? Column - Half : Column + Half);
+  bool HasHeads = Half && S.partColumns() % (2 * Half) == 0;
+  Value Other;
+  if (P.Second)
+    Other = beginRead(Acc, accumulatorColumn(Column, /*OfSecond=*/true));
+  else if (Half && !HasHeads)
+    Other = beginRead(Acc, Column / Half % 2 ? Column - Half : Column + Half);
+  Own = endRead(Own);
+  if (Other)
+    return {Own, endRead(Other)};
+  if (HasHeads)
+    Other = tile::ExtractColumnsOp::create(W.B, W.Loc, Own.getType(), Own,
+                                           /*first=*/0, Half);
+  return {Own, Other};
 }
 
 /// Where parts of the result's columns begin, in the order of their stores.
@@ -151,8 +161,7 @@ void BlackwellGemm::epilogueTile(const TileCoord &Where, Value Group,
   Value Acc = tileOf(Stage);
   SmallVector<int64_t> Columns = columnsOfParts();
   for (auto [Number, C] : llvm::enumerate(Columns)) {
-    Value Own = readPart(Acc, accumulatorColumn(C, /*OfSecond=*/false));
-    Value Paired = readPaired(Acc, Own, C);
+    auto [Own, Paired] = readPart(Acc, C);
     if (Number + 1 == Columns.size())
       tile::ReleaseOp::create(W.B, W.Loc, AccPipe, Stage);
     Value Column = W.add(Where.Column, W.index(C));

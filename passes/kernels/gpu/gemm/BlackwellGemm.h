@@ -81,9 +81,15 @@ private:
   mlir::Value tileOf(mlir::Value Stage);
   int64_t accumulatorColumn(int64_t Column, bool OfSecond) const;
   llvm::SmallVector<int64_t> columnsOfParts() const;
-  /// One part of the accumulators, in registers.
-  mlir::Value readPart(mlir::Value Acc, int64_t Column);
-  mlir::Value readPaired(mlir::Value Acc, mlir::Value Own, int64_t Column);
+  /// Begins to read one part of the accumulators; ends it, in registers.
+  mlir::Value beginRead(mlir::Value Acc, int64_t Column);
+  mlir::Value endRead(mlir::Value Read);
+  /// What the function sees of some columns of the result; `Paired` may be
+  /// null.
+  struct Part {
+    mlir::Value Own, Paired;
+  };
+  Part readPart(mlir::Value Acc, int64_t Column);
 
   tile::TensorMemoryType AccTy;
   mlir::Value AccPipe;

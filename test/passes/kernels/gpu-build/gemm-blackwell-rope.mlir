@@ -4,8 +4,8 @@
 
 // CHECK-LABEL: gpu.func @turn(
 // CHECK: %[[FIRST:.*]] = tile.tmem_load %[[D:.*]][%c0]
-// CHECK-NEXT: %[[OWN:.*]] = tile.await %[[FIRST]]
 // CHECK-NEXT: %[[SECOND:.*]] = tile.tmem_load %[[D]][%c32]
+// CHECK-NEXT: %[[OWN:.*]] = tile.await %[[FIRST]]
 // CHECK-NEXT: %[[OTHER:.*]] = tile.await %[[SECOND]]
 // CHECK: tile.map %[[OWN]] at[%{{.*}}, %{{.*}}] within[%{{[a-z0-9]+}}] with %[[OTHER]]
 // CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[B:.*]]: f32):
@@ -13,8 +13,8 @@
 // CHECK: %[[P:.*]] = arith.mulf %[[B]], %[[C]]
 // CHECK: arith.addf %[[A]], %[[P]]
 // CHECK: %[[FIRST:.*]] = tile.tmem_load %[[D]][%c32]
-// CHECK-NEXT: %[[OWN:.*]] = tile.await %[[FIRST]]
 // CHECK-NEXT: %[[SECOND:.*]] = tile.tmem_load %[[D]][%c0]
+// CHECK-NEXT: %[[OWN:.*]] = tile.await %[[FIRST]]
 // CHECK-NEXT: %[[OTHER:.*]] = tile.await %[[SECOND]]
 // CHECK-NEXT: tile.release
 func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.forced_schedule = #kernel.schedule<"gemm 128x64x64 stages 4 group_m 1">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {

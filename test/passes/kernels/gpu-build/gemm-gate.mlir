@@ -76,8 +76,8 @@
 // TCGEN05-NEXT: tile.tma_load %{{.*}} into %[[BACK]]
 // TCGEN05: tile.tmem_mma %{{.*}} pair
 // TCGEN05: %[[READ:.*]] = tile.tmem_load %[[D:.*]][%c0]
-// TCGEN05-NEXT: %[[G:.*]] = tile.await %[[READ]]
 // TCGEN05-NEXT: %[[OTHER:.*]] = tile.tmem_load %[[D]][%c64]
+// TCGEN05-NEXT: %[[G:.*]] = tile.await %[[READ]]
 // TCGEN05-NEXT: %[[U:.*]] = tile.await %[[OTHER]]
 // TCGEN05: tile.map %[[G]] at[%{{.*}}] within[%{{.*}}] with %[[U]]
 // TCGEN05: tile.tmem_load %[[D]][%c32]
