@@ -90,7 +90,7 @@ EQUIVALENT = [
     ("attention_tensor_memory", r"^try_wait (passed over|for the other phase|at the next stage)", 41,
      "the first fill of a stage waits for nobody, and most other waits stand behind a later one"),
     ("attention_tensor_memory", r"^xor left out", 4, "the phase of such a wait"),
-    ("attention_tensor_memory", r"^tcgen05\.fence\S* removed", 5, "another fence stands behind the same wait, or behind the next one"),
+    ("attention_tensor_memory", r"^tcgen05\.fence\S* removed", 9, "another fence stands behind the same wait, or behind the next one"),
     ("attention_tensor_memory", r"^commit twice", 6, "nobody waits for the last arrivals"),
     ("attention_tensor_memory", r"^tcgen05\.wait::ld\S* removed", 1, "registers are waited for by their use, and sums are not written again"),
     ("turns", r"^bar\.sync removed", 1, "the turn behind the last tile is waited for by who does nothing in it"),
