@@ -229,6 +229,12 @@ std::string problemOf(const TensorProduct &P) {
 // Checks of what it touches
 //===----------------------------------------------------------------------===//
 
+/// Stands for the shape of a factor in tensor memory among the accumulators
+/// that are in flight. Only products on the same accumulator, of the same
+/// shape, are told to go in order (PTX ISA, tcgen05, pipelined instructions):
+/// one that writes where another may still read its factor waits for that one.
+constexpr uint64_t FactorShape = uint64_t{1} << 63;
+
 class Issue {
 public:
   Issue(Warp &W, const Instruction &I, unsigned Lane, const TensorProduct &P)
@@ -320,6 +326,8 @@ bool Issue::run() {
     }
     if (!write(Block))
       return false;
+    if (P.Text.AInTensor && Block + 1 == P.Blocks.Count)
+      W.tensor().addAccumulator(A, FactorShape | A.Columns, By.Clock);
   }
   return true;
 }

@@ -72,7 +72,8 @@ KERNELS = {
     "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False))}
 
 # Those whose sums are in tensor memory.
-TENSOR_MEMORY = ("tensor_memory", "pair", "fp8", "fp8_pair", "block_scales", "block_scales_fp4", "conv_tensor_memory", "conv_pair", "gate_pair")
+TENSOR_MEMORY = ("tensor_memory", "pair", "fp8", "fp8_pair", "block_scales", "block_scales_fp4", "conv_tensor_memory", "conv_pair", "gate_pair",
+                 "attention_tensor_memory")
 
 # What changes nothing that can be seen: kernel ("": any), the mutant's description, how many there may be (0: any number), why.
 EQUIVALENT = [
@@ -94,6 +95,14 @@ EQUIVALENT = [
     ("gate_pair", r"tcgen05\.wait::ld.* removed", 8, "both sums of a part are waited for twice"),
     *[(kernel, r"^try_wait at the next stage", 1, "who copies stays until all is read, as who finishes does")
       for kernel in ("conv_tensor_memory", "conv_pair")],
+    # Of the two parts of powers the later one's product says that both are over. Who waits for powers waits for all that came before them:
+    # scores that were read, room for the next ones. So one of two fences in a row, or of two waits, may go.
+    ("attention_tensor_memory", r"^try_wait (passed over|for the other phase|at the next stage)", 41,
+     "the first fill of a stage waits for nobody, and most other waits stand behind a later one"),
+    ("attention_tensor_memory", r"^xor left out", 4, "the phase of such a wait"),
+    ("attention_tensor_memory", r"^tcgen05\.fence\S* removed", 9, "another fence stands behind the same wait, or behind the next one"),
+    ("attention_tensor_memory", r"^commit twice", 6, "nobody waits for the last arrivals"),
+    ("attention_tensor_memory", r"^tcgen05\.wait::ld\S* removed", 1, "registers are waited for by their use, and sums are not written again"),
     ("turns", r"^bar\.sync removed", 1, "the turn behind the last tile is waited for by who does nothing in it"),
     ("cluster", r"^try_wait (passed over|at the next stage)", 3, "the first fill of a stage waits for nobody"),
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a stage after its last step"),

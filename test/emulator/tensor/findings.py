@@ -68,6 +68,9 @@ CASES = [
     ("", changed(MMA, MMA + "add.u32 %r14, %r14, 64;" + MMA)),
     ("tensor-memory-race", changed(MMA, MMA + "add.u32 %r14, %r14, 16;" + MMA)),
     ("tensor-memory-race", changed(MMA, MMA + "tcgen05.cp.cta_group::1.128x128b [%r14], %rd10;")),
+    # In front of the mma, one whose factor lies where that one writes: the order of products on different accumulators is not told.
+    ("slot-reused", changed(MMA, "setp.ne.u32 %p6, 0, 0; add.u32 %r14, %r14, 64;" + MMA.replace("%rd10", "[%r5]").replace("%p4", "%p6")
+                            + "add.u32 %r14, %r14, 0xFFFFFFC0;" + MMA)),
     # Behind the commit, to columns that nobody reads: their end is not waited for.
     ("tensor-memory-race", changed("DONE:", "add.u32 %r14, %r14, 96; setp.ne.u32 %p6, 0, 0;" + MMA.replace("%p4", "%p6") + "DONE:")),
     ("bad-operand", changed("add.u64 %rd10, %rd10, %rd12;", "xor.b64 %rd10, %rd10, 0x400000000000; add.u64 %rd10, %rd10, %rd12;")),

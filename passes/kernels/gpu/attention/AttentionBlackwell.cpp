@@ -48,9 +48,9 @@ constexpr int64_t WarpsOfGroup = 4;
 // Declarations
 //===----------------------------------------------------------------------===//
 
-/// Blocks of a head follow one another, so that those that run together read
-/// the same keys. Under a causal mask the one with most keys comes first: what
-/// is left at the end is short.
+/// Sizes, and this block's queries and keys. Blocks of a head follow one
+/// another, so that those that run together read the same keys. Under a causal
+/// mask the one with most keys comes first: what is left at the end is short.
 void AttentionBlackwell::place() {
   declareSizes();
   Value Heads = toI32(W.size(A.HeadsSize));
@@ -272,14 +272,24 @@ void AttentionBlackwell::multiply() {
 LogicalResult AttentionBlackwell::emit(GpuLaunch &Launch) {
   W.B.getContext()->loadDialect<tile::TileDialect>();
   declareTypes();
-  place();
   declare();
+  // Each role computes where it is: what only the last one asked for would live
+  // through the code of the others, where ptxas 13.0 spills it.
   role("products", 0, FirstSoftmaxWarp, S.otherRegisters(), [&](Value) {
-    role("producer", TmaWarp, TmaWarp + 1, 0, [&](Value) { produce(); });
-    role("mma", MmaWarp, MmaWarp + 1, 0, [&](Value) { multiply(); });
+    role("producer", TmaWarp, TmaWarp + 1, 0, [&](Value) {
+      place();
+      produce();
+    });
+    role("mma", MmaWarp, MmaWarp + 1, 0, [&](Value) {
+      place();
+      multiply();
+    });
   });
   role("softmax", FirstSoftmaxWarp, FirstSoftmaxWarp + WarpsOfGroup * S.Tiles,
-       S.softmaxRegisters(), [&](Value Group) { soften(Group); });
+       S.softmaxRegisters(), [&](Value Group) {
+         place();
+         soften(Group);
+       });
   tile::TmemFreeOp::create(W.B, W.Loc, Memory);
   Launch.Grid[0] =
       (A.Queries.ceilDiv(Expr(S.tileQueries())) * A.Heads * A.Batch).str();
