@@ -29,6 +29,7 @@ __all__ = [
     "compile", "empty", "executable", "inspect", "load", "ops", "targets", "verify",
 ]
 
-# Tracebacks and pickles call what is public by the names that people write.
+# Tracebacks call exceptions by the names that people write. (Of others doctest looks for examples where they are.)
 for _name in __all__:
-    globals()[_name].__module__ = __name__
+    if isinstance(globals()[_name], type) and issubclass(globals()[_name], Exception):
+        globals()[_name].__module__ = __name__
