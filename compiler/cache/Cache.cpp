@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
@@ -228,9 +229,10 @@ void Cache::trim() {
     for (const Entry &E : Entries) {
       if (Bytes <= Aim)
         break;
-      Bytes -= E.Bytes;
-      if (::unlink(E.Path.c_str()) == 0)
-        ++Statistics.Evicted;
+      bool Removed = ::unlink(E.Path.c_str()) == 0;
+      Statistics.Evicted += Removed;
+      if (Removed || errno == ENOENT)
+        Bytes -= E.Bytes;
     }
   }
   // Nobody reads half a ledger, and what another process appends to the old

@@ -51,8 +51,9 @@ static Expected<CompiledKernel> compileForHost(const KernelJob &Job,
   return Kernel;
 }
 
-/// One for all kernels of a worker: making its dialects known and forgetting
-/// them takes as long as lowering a small kernel.
+/// One for all kernels of a worker, or of the thread that compiles without one:
+/// making its dialects known and forgetting them takes as long as lowering a
+/// small kernel. It keeps the types and attributes of all of them.
 static mlir::MLIRContext &contextForGpu() {
   static thread_local mlir::MLIRContext Context(
       [] {

@@ -168,7 +168,7 @@ def Tile_TmemMmaScaledOp : Tile_Op<"tmem_mma_scaled"> {
     | mxfp4 | mxf4 | 32 | 2 |
     | nvfp4 | mxf4nvf4, block16 | 32 | 4 |
 
-        With `pair`, each block has half of the rows of `b`, and the scales of all rows.
+    With `pair`, each block has half of the rows of `b`, and the scales of all rows.
 
     ```mlir
     tile.tmem_mma_scaled mxfp8 %a scales %sa, %b scales %sb into %d add %more : !a, !sa, !b, !sb, !d

@@ -1,5 +1,4 @@
-//===- FusionCosts.cpp - Gates and RoPE in GEMMs, by their cost
-//--------------===//
+//===- FusionCosts.cpp - Gates and RoPE in GEMMs, by cost -----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -30,7 +29,8 @@ constexpr int64_t TypicalFewRows = 16;
 constexpr double LaunchTime = 2;
 
 /// Microseconds of the best kernel by mma.sync or tcgen05; infinite where
-/// neither has a schedule.
+/// neither has a schedule. What the epilogue computes is left out on both
+/// sides.
 double bestOfGemms(const schedule::MmaSyncShape &Shape,
                    const target::Target &T) {
   double Best = INFINITY;

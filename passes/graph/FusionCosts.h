@@ -1,4 +1,4 @@
-//===- FusionCosts.h - Gates and RoPE on mma.sync, by cost ------*- C++ -*-===//
+//===- FusionCosts.h - Gates and RoPE in GEMMs, by cost ---------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -402,8 +402,9 @@ def FuseGatedMlp : Pass<"fuse-gated-mlp", "::mlir::func::FuncOp"> {
   let description = [{
     Two regions of one GEMM each, with the same A, of which the second takes the
     first's result element by element: `silu(x*w) * (x*v)`. One region with both
-    writes the result alone. For targets with wgmma, tcgen05 or mma.sync,
-    whose builders keep both accumulators, the GEMV's too; operands of 16 bits. Where `targets` names some, all without wgmma, it is done where the
+    writes the result alone. It is for targets with wgmma, tcgen05 or mma.sync,
+    whose builders keep both accumulators, as the GEMV's do, and for operands of
+    16 bits. Where `targets` names some, all without wgmma, it is done where the
     cost models of all of them say that it gains. What is refused is a remark of
     category `recognition`.
   }];

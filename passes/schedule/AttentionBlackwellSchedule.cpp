@@ -14,6 +14,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <tuple>
 #include <utility>
 
 using namespace kpc;
@@ -226,7 +227,7 @@ schedule::rankAttentionBlackwellSchedules(const AttentionShape &Shape,
   std::vector<AttentionBlackwellCost> Ranked;
   for (int64_t Tiles : {2, 1})
     for (int64_t Keys : {128, 64})
-      for (int64_t Share : {2, 1, 0, 3}) {
+      for (int64_t Share : {0, 1, 2, 3}) {
         AttentionBlackwellSchedule S{Tiles, Keys, /*Stages=*/2, Share};
         while (S.Stages < MostStages &&
                isLegal({Tiles, Keys, S.Stages + 1, Share}, Shape, T))
@@ -234,10 +235,12 @@ schedule::rankAttentionBlackwellSchedules(const AttentionShape &Shape,
         if (isLegal(S, Shape, T))
           Ranked.push_back(costOf(S, Shape, T));
       }
+  // Of equals the one with fewer powers by multiply-adds: ex2 is more exact.
   std::stable_sort(
       Ranked.begin(), Ranked.end(),
       [](const AttentionBlackwellCost &A, const AttentionBlackwellCost &B) {
-        return A.Total < B.Total;
+        return std::tie(A.Total, A.Schedule.FmaShare) <
+               std::tie(B.Total, B.Schedule.FmaShare);
       });
   return Ranked;
 }

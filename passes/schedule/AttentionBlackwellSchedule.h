@@ -14,7 +14,7 @@
 ///   for (const AttentionBlackwellCost &One :
 ///        rankAttentionBlackwellSchedules(Shape, T))
 ///     puts(One.str().c_str());
-///   // attention_tcgen05 256x128 stages 2 fma 2: 310.2 us = …
+///   // attention_tcgen05 256x128 stages 2 fma 1: 310.2 us = …
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_SCHEDULE_ATTENTIONBLACKWELLSCHEDULE_H

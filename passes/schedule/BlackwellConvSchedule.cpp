@@ -78,9 +78,9 @@ std::optional<BlackwellConvCost> schedule::readBlackwellConvSchedule(
     return std::nullopt;
   std::string Gemm = std::string(GemmName) + Text.substr(Name.size());
   // The text says which slice it has; each is legal for one line alone.
-  for (int64_t Line : {CacheLineBytes, CacheLineBytes / 2, ShortLineBytes})
-    if (std::optional<BlackwellCost> Cost = readBlackwellSchedule(
-            Gemm, gemmOf(Shape, Line / Shape.ElementBytes), T))
+  for (int64_t Slice : slicesOf(Shape))
+    if (std::optional<BlackwellCost> Cost =
+            readBlackwellSchedule(Gemm, gemmOf(Shape, Slice), T))
       return BlackwellConvCost{*Cost};
   return std::nullopt;
 }

@@ -59,7 +59,8 @@ protected:
   /// Keys behind the last one, and those that a query does not see yet, are
   /// left out.
   Value masked(Value FirstRow, Value Scores, Value Block);
-  /// Both, and the triangle only in blocks that need one, by a branch.
+  /// Bias and mask everywhere, and the causal limit and the end only in blocks
+  /// that need them, by a branch.
   Value visible(const QueriesAt &Where, Value Scores, Value Block,
                 const KeyBlocks &Blocks);
   /// Whether there are blocks of keys that need a mask.

@@ -14,9 +14,6 @@ namespace kpc::kernels {
 
 using shape::Expr;
 
-/// What TMA asks of strides, in bytes.
-static constexpr int64_t StrideBytes = 16;
-
 BlockArgument AttentionTma::addView(const HeadsInMemory &H,
                                     tile::SharedType Tile, const Expr &Heads,
                                     const Expr &Rows, int64_t Columns) {
@@ -28,7 +25,7 @@ BlockArgument AttentionTma::addView(const HeadsInMemory &H,
   SmallVector<Expr> Dims = {Expr(Columns), Rows, Heads + H.FirstHead, A.Batch};
   SmallVector<Expr> Strides;
   for (unsigned I : {2, 1, 0})
-    Strides.push_back(H.Strides[I] * (StrideBytes / 8));
+    Strides.push_back(H.Strides[I] * elementBytes());
   SmallVector<int64_t> Box(View.getBox());
   std::reverse(Box.begin(), Box.end());
   TensorMaps.push_back(kernel::TensorMapAttr::get(
