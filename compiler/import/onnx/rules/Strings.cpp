@@ -87,6 +87,17 @@ static Value translate(NodeImport &N, Value Codes, const StringList &From,
 void giveStrings(NodeImport &N, size_t I, Value Codes, StringList List) {
   if (!Codes)
     return N.result(I, Value());
+  // Strings are compared by their numbers: each has one.
+  StringList Once;
+  Ints Places;
+  for (const std::string &Text : List)
+    Places.push_back(placeIn(Once, Text));
+  if (Once.size() != List.size()) {
+    Places.push_back(-1);
+    Codes =
+        lookUp(N, N.cast(Codes, N.i64()), List, N.intVector(Places, N.i64()));
+    List = std::move(Once);
+  }
   Entry E;
   E.Built = Codes;
   E.Strings = std::make_shared<StringList>(std::move(List));
