@@ -157,6 +157,18 @@ def foreign(domain, op, *inputs, outputs=1, **attributes):
                  opsets=((21, ""), (1, domain)))
 
 
+def given_maps(readers, key=INT64, sequence=False):
+    """An input that is a map to floats, or a sequence of such, and the nodes that read it: operators of ai.onnx.ml with attributes."""
+    kind = block(5, number(1, key) + block(2, block(1, number(1, FLOAT))))
+    nodes = [node(op, ["m"], [f"y{i}"], f"node_{i}", domain="ai.onnx.ml", **attributes) for i, (op, attributes) in enumerate(readers)]
+    return model(graph(nodes, [block(1, "m") + block(2, block(4, block(1, kind)) if sequence else kind)],
+                       [value_info(f"y{i}", None) for i in range(len(nodes))]), opsets=((21, ""), (1, "ai.onnx.ml")))
+
+
+def slots(count):
+    return "CastMap", dict(cast_to="TO_FLOAT", map_form="SPARSE", max_map=count)
+
+
 def compared_strings():
     """Two inputs of strings: no list says which there are."""
     return model(graph([node("Equal", ["a", "b"], ["y"], "the_node")], [value_info("a", ["n"], STRING), value_info("b", ["n"], STRING)],
@@ -169,8 +181,18 @@ def mixed_concat():
                        [tensor("w", [1], STRING, strings=["a"])]), opsets=((21, ""),))
 
 
-UINT8, ML, MICROSOFT = 2, "ai.onnx.ml", "com.microsoft"
-BYTES, ROWS, TEXTS = ([4, 8, 8], UINT8), ([4, 8], FLOAT), (["n"], STRING)
+UINT8, INT8, ML, MICROSOFT = 2, 3, "ai.onnx.ml", "com.microsoft"
+BYTES, SIGNED, WEIGHTS, ROWS, TEXTS = ([4, 8, 8], UINT8), ([4, 8, 8], INT8), ([4, 8, 8], FLOAT), ([4, 8], FLOAT), (["n"], STRING)
+
+
+def coded_experts(shares):
+    """A QMoE of bytes, three rows and four experts, whose input 14 is what counts of each."""
+    given = {"x": ([3, 8], FLOAT), "p": ([3, 4], FLOAT), "a": BYTES, "as": ROWS, "b": BYTES, "bs": ROWS, "shares": shares}
+    names = ["x", "p", "a", "as", "", "b", "bs", *[""] * 7, "shares"]
+    return model(graph([node("QMoE", names, ["y"], "the_node", domain=MICROSOFT, expert_weight_bits=8, k=2)],
+                       [value_info(name, *kind) for name, kind in given.items()], [value_info("y", None)]), opsets=((21, ""), (1, MICROSOFT)))
+
+
 FILES.update({
     "domain-nchwc": lambda: foreign("com.microsoft.nchwc", "Conv", ([1, 8, 4, 4], FLOAT)),
     "domain-extensions": lambda: foreign("ai.onnx.contrib", "BertTokenizer", TEXTS),
@@ -178,6 +200,11 @@ FILES.update({
     "strings-of-two-inputs": compared_strings,
     "strings-beside-numbers": mixed_concat,
     "strings-tokenised": lambda: foreign(MICROSOFT, "Tokenizer", TEXTS),
+    "map-in-two-orders": lambda: given_maps([("DictVectorizer", dict(int64_vocabulary=keys)) for keys in ([1, 2, 3], [3, 2, 1])]),
+    "map-to-slots-and-keys": lambda: given_maps([("DictVectorizer", dict(int64_vocabulary=[1, 2])), slots(4)]),
+    "map-to-no-slots": lambda: given_maps([slots(0)]),
+    "map-to-many-slots": lambda: given_maps([slots(20_000_000)]),
+    "input-is-maps": lambda: given_maps([slots(4)], sequence=True),
     "one-hot-of-strings": lambda: foreign(ML, "OneHotEncoder", ROWS, cats_strings=["a"]),
     "label-encoder-of-floats": lambda: foreign(ML, "LabelEncoder", ROWS, classes_strings=["a"]),
     "svm-without-vectors": lambda: foreign(ML, "SVMClassifier", ROWS, outputs=2, coefficients=[1.0, 2.0, 3.0], classlabels_ints=[1, 2]),
@@ -185,6 +212,19 @@ FILES.update({
     "moe-of-3-bits": lambda: foreign(MICROSOFT, "QMoE", ROWS, ([4, 4], FLOAT), BYTES, ROWS, ROWS, BYTES, ROWS, expert_weight_bits=3),
     "moe-without-bytes": lambda: foreign(MICROSOFT, "QMoE", ROWS, ([4, 4], FLOAT), ROWS, ROWS, ROWS, BYTES, ROWS),
     "moe-scales": lambda: foreign(MICROSOFT, "QMoE", ROWS, ([4, 4], FLOAT), BYTES, ([4, 7], FLOAT), ROWS, BYTES, ROWS, expert_weight_bits=8),
+    "moe-of-signed-bytes": lambda: foreign(MICROSOFT, "QMoE", ROWS, ([4, 4], FLOAT), SIGNED, ([4, 8], FLOAT), ROWS, SIGNED, ROWS,
+                                           expert_weight_bits=8),
+    "moe-blocks-below-0": lambda: foreign(MICROSOFT, "QMoE", ROWS, ([4, 4], FLOAT), BYTES, ROWS, ROWS, BYTES, ROWS, expert_weight_bits=8,
+                                          block_size=-3),
+    "moe-shares": lambda: coded_experts(([3, 1], FLOAT)),
+    "moe-shares-rank": lambda: coded_experts(([4], FLOAT)),
+    "moe-picks-none": lambda: foreign(MICROSOFT, "MoE", ROWS, ([4, 4], FLOAT), WEIGHTS, ROWS, WEIGHTS, k=0),
+    "moe-sparse-mixer": lambda: foreign(MICROSOFT, "MoE", ROWS, ([4, 4], FLOAT), WEIGHTS, ROWS, WEIGHTS, use_sparse_mixer=1),
+    "moe-swiglu-apart": lambda: foreign(MICROSOFT, "MoE", ROWS, ([4, 4], FLOAT), WEIGHTS, ROWS, WEIGHTS, activation_type="swiglu"),
+    "moe-ranks": lambda: foreign(MICROSOFT, "MoE", ROWS, ([4], FLOAT), WEIGHTS, ROWS, WEIGHTS),
+    "nbits-of-signed-bytes": lambda: foreign(MICROSOFT, "MatMulNBits", ([2, 32], FLOAT), ([8, 2, 8], INT8), ([16], FLOAT), K=32, N=8, bits=4,
+                                             block_size=16),
+    "bnb4-of-floats": lambda: foreign(MICROSOFT, "MatMulBnb4", ([2, 8], FLOAT), ([8], FLOAT), ([1], FLOAT), K=8, N=2, block_size=16, quant_type=1),
     "bnb4-sizes": lambda: foreign(MICROSOFT, "MatMulBnb4", ROWS, ([7], UINT8), ([1], FLOAT), K=8, N=2, block_size=16, quant_type=1),
     "attention-turns-odd": lambda: foreign(MICROSOFT, "Attention", ([1, 2, 8], FLOAT), ([8, 24], FLOAT), num_heads=2, do_rotary=1,
                                            rotary_embedding_dim=3),

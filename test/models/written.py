@@ -70,19 +70,19 @@ def problem_of(case, name, got, wanted, strings):
     return "" if off.within(tolerance.Tolerance(case.rms, case.largest)) else f"{name}: {off}"
 
 
-def row_of(name, mapping, labels):
-    """A map's values in the order of the keys that the artifact has, or of the map's own."""
-    keys = json.loads(labels[name]) or sorted(mapping)
+def row_of(mapping, labels, size):
+    """A map's values in the order of the keys that the artifact has, else at the places that are their keys, or in the order of the map's own."""
+    keys = json.loads(labels) if labels else range(size) if isinstance(size, int) else sorted(mapping)
     values = {str(key): value for key, value in mapping.items()}
     return np.array([[values.get(str(key), 0) for key in keys]], np.float32)
 
 
-def given(feed, folder, strings, labels):
+def given(feed, folder, strings, labels, sizes):
     """--input words; strings as numbers in the artifact's lists, and behind their ends what is in none."""
     words = []
     for number, (name, array) in enumerate(feed.items()):
         if isinstance(array, dict):
-            array = row_of(name, array, labels)
+            array = row_of(array, labels.get(name), sizes[name][-1])
         if array.dtype.kind in "OU":
             names = json.loads(strings[name])
             array = np.array([names.index(text) if text in names else -1 for text in array.ravel()], np.int64).reshape(array.shape)
@@ -109,13 +109,14 @@ def check(name, case, options):
     precision = ["--precision", "fp32"]
     call([options.kpc, "compile", source, "--arch", options.arch or "host", "-O0", "-o", artifact, "--no-cache", "--quiet", "--jobs", "1", *precision, *case.arguments])
     problems = []
-    metadata = json.loads(call([options.kpc, "inspect", artifact, "--json"])).get("metadata", [])
+    inspected = json.loads(call([options.kpc, "inspect", artifact, "--json"]))
+    metadata, sizes = inspected.get("metadata", []), {port["name"]: port["dims"] for port in inspected["inputs"]}
     strings, labels = ({key.removeprefix(kind): value for key, value in metadata if key.startswith(kind)} for kind in ("strings:", "labels:"))
     seen = False
     for number, feed in enumerate(runs):
         out = folder / str(number)
         out.mkdir(exist_ok=True)
-        call([options.kpc, "run", artifact, "--device", options.device, "--quiet", "--output-dir", out, *given(feed, out, strings, labels)])
+        call([options.kpc, "run", artifact, "--device", options.device, "--quiet", "--output-dir", out, *given(feed, out, strings, labels, sizes)])
         for port, wanted in zip(session.get_outputs(), session.run(None, feed)):
             got = np.load(file_of(out, port.name))
             seen |= got.size > 0

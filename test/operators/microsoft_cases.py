@@ -455,7 +455,9 @@ def coded_experts():
 
 def bits_and_bytes():
     return [ms("MatMulBnb4", f(3, 64), Const(u8(64 * 24 // 2)), Const(np.abs(f(64 * 24 // block))), K=64, N=24, block_size=block, quant_type=kind,
-               name=f"{kind}.{block}", absolute=1e-3) for kind in (0, 1) for block in (16, 64, 128)]
+               name=f"{kind}.{block}", absolute=1e-3) for kind in (0, 1) for block in (16, 64, 128)] + [
+            ms("MatMulBnb4", f(3, 33), Const(u8(-(-33 * 5 // 2))), Const(np.abs(f(-(-33 * 5 // 16)))), K=33, N=5, block_size=16, quant_type=1,
+               name="odd", absolute=1e-3)]
 
 
 def turned():

@@ -320,18 +320,15 @@ static std::string_view kindText(ValueInfo::Kind K) {
   return Names[static_cast<size_t>(K)];
 }
 
-static const Node *firstReader(const Graph &G, const std::string &Name) {
-  auto It = llvm::find_if(G.Nodes, [&](const Node &N) {
-    return llvm::is_contained(N.Inputs, Name);
-  });
-  return It == G.Nodes.end() ? nullptr : &*It;
-}
-
 /// An input of strings that no list in the model tells apart, where its reader
 /// is an operator without a rule, which is reported.
-static bool isReadInVain(const Graph &G, const ValueInfo &V) {
-  const Node *Reader = firstReader(G, V.Name);
-  return V.Type == ElementType::String && Reader &&
+static bool isReadInVain(const Graph &G, const ValueInfo &V,
+                         const custom::Operators *Custom) {
+  auto Reader = llvm::find_if(G.Nodes, [&](const Node &N) {
+    return llvm::is_contained(N.Inputs, V.Name);
+  });
+  return V.Type == ElementType::String && Reader != G.Nodes.end() &&
+         !(Custom && Custom->find(Reader->Domain, Reader->Op)) &&
          rowsOf(Reader->Domain, Reader->Op).empty();
 }
 
@@ -347,24 +344,18 @@ std::optional<Type> Importer::inputType(const ValueInfo &V) {
   if (V.Is == ValueInfo::Kind::Unknown)
     return Report(Code::ImportNoRank, "has no type",
                   "give the input its type and shape when exporting");
-  bool Columns = false; // of a map's values
-  if (V.Is == ValueInfo::Kind::Map)
-    if (const Node *Reader = firstReader(*Top, V.Name))
-      if (std::optional<MapRow> Row = rowOfMap(*Reader, V)) {
-        describe("labels:" + V.Name, Row->Keys);
-        diagnostics()
-            .warning(Code::ImportStrings)
-            .at(Reader->place())
-            .message("the model's input '" + printable(V.Name) +
-                     "' is a map; kpc takes its values as a row, " +
-                     Row->Order);
-        Columns = true;
-      }
-  if (V.Is != ValueInfo::Kind::Tensor && !Columns)
+  bool IsRow = false;
+  if (V.Is == ValueInfo::Kind::Map) {
+    std::optional<bool> Taken = takeMap(*this, *Top, V);
+    if (!Taken)
+      return std::nullopt;
+    IsRow = *Taken;
+  }
+  if (V.Is != ValueInfo::Kind::Tensor && !IsRow)
     return Report(Code::ImportValueType, "is " + std::string(kindText(V.Is)) +
                                              ", but kpc takes dense tensors");
   Type Element = graphType(B.getContext(), V.Type);
-  if (!Element && isReadInVain(*Top, V))
+  if (!Element && isReadInVain(*Top, V, Options.Custom))
     return std::nullopt;
   if (!Element && V.Type == ElementType::String)
     return Report(Code::ImportElementType,
@@ -501,6 +492,15 @@ OwningOpRef<ModuleOp> Importer::run(const Model &M) {
     Signature.push_back(V.Name);
   }
   importNodes(M.Main);
+  // What reads such an input says why; without a word it would be forgotten.
+  for (const ValueInfo &V : M.Main.Inputs)
+    if (const Entry *E = find(V.Name);
+        E && E->Lost && diagnostics().errorCount() == ErrorsBefore)
+      diagnostics()
+          .error(Code::ImportUnsupported)
+          .at(readerOf(M.Main, V.Name))
+          .message("the model's input '" + printable(V.Name) +
+                   "' is none that kpc can take");
   finish(M);
   if (diagnostics().errorCount() != ErrorsBefore)
     return {};

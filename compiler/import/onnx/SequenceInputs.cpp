@@ -73,16 +73,11 @@ private:
 
   /// A map is the row of its values, whose sizes have names as others do.
   void giveRow(ValueInfo &V) {
-    for (const Node &N : M.Main.Nodes) {
-      if (std::find(N.Inputs.begin(), N.Inputs.end(), V.Name) == N.Inputs.end())
-        continue;
-      if (std::optional<MapRow> Row = rowOfMap(N, V)) {
-        Dim Keys;
-        if (!Row->Keys.empty())
-          Keys = static_cast<int64_t>(Row->Keys.size());
-        V.Shape = {Dim(int64_t(1)), Keys};
-      }
-      return;
+    if (std::optional<MapRow> Row = rowOfMap(M.Main, V)) {
+      Dim Columns;
+      if (Row->Columns)
+        Columns = *Row->Columns;
+      V.Shape = {Dim(int64_t(1)), Columns};
     }
   }
 

@@ -162,6 +162,7 @@ def main():
     (folder / "scale.onnx").write_bytes(model([scale(times=2)], [x], [y], [factor]))
     (folder / "plain.onnx").write_bytes(model([scale()], [x], [y], [factor]))
     (folder / "unknown.onnx").write_bytes(model([scale(tiems=2)], [x], [y], [factor]))
+    (folder / "strings.onnx").write_bytes(model([scale()], [onnx.value_info("x", shape, onnx.STRING)], [y], [factor]))
     (folder / "text.onnx").write_bytes(model([scale(times="2")], [x], [y], [factor]))
     (folder / "three.onnx").write_bytes(model([scale(("x", "factor", "x"))], [x], [y], [factor]))
     (folder / "sizes.onnx").write_bytes(model([scale()], [x], [y], [onnx.floats("factor", [4], [1, 2, 3, 4])]))

@@ -210,7 +210,14 @@ def constant_strings():
     g.output(is_rome, "rome", None, 1, kind=onnx.TensorProto.BOOL)
     g.output(g("Equal", city, g("Constant", value_strings=["Bern", "Rome", "Bern"])), "either", None, 3, kind=onnx.TensorProto.BOOL)
     g.output(g("Where", is_rome, city, np.array(["elsewhere"], object)), "named", None, 1, kind=STRING)
-    return g.model(), [{"city": np.array([["Rome"]], object)}, {"city": np.array([["Oslo"], ["Bern"], ["Rome"]], object)}]
+    # A list with a string twice, whose third place is compared.
+    given = g.ml("LabelEncoder", g.input("number", None, 1, kind=INT64), keys_int64s=[1, 2, 3], values_strings=["Rome", "Oslo", "Rome"],
+                 default_string="Oslo")
+    g.output(given, "of_number", None, 1, kind=STRING)
+    for name, pair in (("same", (city, given)), ("as_well", (given, city))):
+        g.output(g("Equal", *pair), name, None, 1, kind=onnx.TensorProto.BOOL)
+    return g.model(), [{"city": np.array([["Rome"]], object), "number": np.array([[3]])},
+                       {"city": np.array([["Oslo"], ["Bern"], ["Rome"], ["Oslo"], ["Rome"]], object), "number": np.array([[2], [1], [3], [9], [1]])}]
 
 
 def old_labels():
@@ -232,5 +239,6 @@ def dictionaries():
         return name
     g.output(g.ml("DictVectorizer", given("words", STRING), string_vocabulary=["a", "b", "c"]), "row", None, 3)
     g.output(g.ml("CastMap", given("sparse", INT64), cast_to="TO_FLOAT", map_form="SPARSE", max_map=4), "slots", None, 4)
+    g.output(g.ml("CastMap", given("one", INT64), map_form="SPARSE"), "slot", None, 1)
     g.output(g.ml("CastMap", given("dense", INT64), cast_to="TO_INT64", map_form="DENSE"), "whole", None, None, kind=INT64)
-    return g.model(), [{"words": {"c": 1.5, "a": -2.0}, "sparse": {3: 1.0, 0: 4.0}, "dense": {7: 2.0, 1: 3.0}}]
+    return g.model(), [{"words": {"c": 1.5, "a": -2.0}, "sparse": {3: 1.0, 0: 4.0}, "one": {0: 2.5}, "dense": {7: 2.0, 1: 3.0}}]

@@ -292,8 +292,9 @@ void Decoder::valueInfo(const ::onnx::ValueInfoProto &Proto,
     Inner = kindOf(*Type);
   }
   if (Inner == ValueInfo::Kind::Map) { // its values are the tensor
+    bool IsMap = Result.Is == Inner || Result.Of == Inner;
     Type = &Type->map_type().value_type();
-    if (kindOf(*Type) == ValueInfo::Kind::Tensor)
+    if (IsMap && kindOf(*Type) == ValueInfo::Kind::Tensor)
       Result.Type = elementType(Type->tensor_type().elem_type())
                         .value_or(ElementType::Undefined);
     return;

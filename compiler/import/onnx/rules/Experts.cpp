@@ -108,12 +108,17 @@ bool Experts::readActivation() {
   Limit = N.floatAttribute("swiglu_limit", 0);
   Interleaved = Fusion == 1;
   int64_t Picked = N.intAttribute("k", 1);
-  if (!N.flagAttribute("use_sparse_mixer") && Picked >= 1 &&
-      Picked <= MostPicked && (Activation != "swiglu" || Fusion != 0))
-    return true;
-  N.unsupported("use_sparse_mixer, more than 64 picked experts, and swiglu "
-                "that is not fused are not supported");
-  return false;
+  bool Mixes = N.flagAttribute("use_sparse_mixer");
+  if (Picked < 1 || Picked > MostPicked)
+    N.fail(Code::ImportAttributeValue,
+           "attribute 'k' is " + std::to_string(Picked) + ", expected 1 to " +
+               std::to_string(MostPicked));
+  else if (Mixes)
+    N.unsupported("'use_sparse_mixer' is 1, and kpc picks experts by their "
+                  "chances alone");
+  else if (Activation == "swiglu" && Fusion == 0)
+    N.unsupported("'swiglu_fusion' is 0, and kpc takes swiglu as 1 or 2 alone");
+  return !N.bad();
 }
 
 /// Sums what all experts make of the rows of `X`, by their chances.
@@ -155,10 +160,36 @@ static bool ranksFit(NodeImport &N, Value X, Value Logits,
   bool Fit = (N.rank(X) == 2 || N.rank(X) == 3) && N.rank(Logits) == 2;
   for (const Experts::Layer &L : Layers)
     Fit &= (!L.W || N.rank(L.W) == 3) && (!L.Bias || N.rank(L.Bias) == 2);
-  if (!Fit)
-    N.fail(Code::ImportRank, "the input should have rank 2 or 3, chances and "
-                             "biases 2, and the weights of experts 3");
-  return Fit;
+  if (Fit)
+    return true;
+  std::string Got = "ranks " + std::to_string(N.rank(X)) + " of the input, " +
+                    std::to_string(N.rank(Logits)) + " of chances";
+  for (const Experts::Layer &L : Layers) {
+    if (L.W)
+      Got += ", " + std::to_string(N.rank(L.W)) + " of weights";
+    if (L.Bias)
+      Got += ", " + std::to_string(N.rank(L.Bias)) + " of biases";
+  }
+  N.fail(Code::ImportRank,
+         "expected rank 2 or 3 of the input, 2 of chances and "
+         "biases and 3 of weights, got " +
+             Got);
+  return false;
+}
+
+/// Whether what counts of the picked experts is of as many rows and experts as
+/// what picks them; reports if not.
+static bool sharesFit(NodeImport &N, Value Logits, Value Shares) {
+  if (!Shares ||
+      (N.rank(Shares) == 2 && N.unify(N.dims(Shares)[0], N.dims(Logits)[0]) &&
+       N.unify(N.dims(Shares)[1], N.dims(Logits)[1])))
+    return true;
+  if (!N.bad())
+    N.fail(Code::ImportShape, "'router_weights' of " +
+                                  dimsText(N.dims(Shares)) +
+                                  ", expected the sizes of 'router_probs', " +
+                                  dimsText(N.dims(Logits)));
+  return false;
 }
 
 static void importMoE(NodeImport &N) {
@@ -190,10 +221,13 @@ static Value expertWeights(NodeImport &N, Value Bytes, Value Scales,
                                      mlir::IntegerType::Unsigned);
   Value W = N.rank(Bytes) == 3 ? unpackCodes(N, Bytes, Bits) : Value();
   std::optional<int64_t> Inner = W ? N.dims(W)[2].asConstant() : std::nullopt;
-  if (!W || !Inner || N.element(Bytes).getIntOrFloatBitWidth() != 8)
-    return N.fail(Code::ImportShape,
-                  "weights of experts are " + typeText(Bytes.getType()) +
-                      ", expected bytes of three known sizes");
+  if (!W || !Inner || !N.element(Bytes).isUnsignedInteger(8) ||
+      (Zeros && !N.element(Zeros).isUnsignedInteger(8)))
+    return N.fail(
+        Code::ImportShape,
+        "weights of experts are " + typeText(Bytes.getType()) +
+            (Zeros ? " and zero points " + typeText(Zeros.getType()) : "") +
+            ", expected u8 of three known sizes");
   Block = Block > 0 ? Block : std::max<int64_t>(*Inner, 1);
   Dims Sizes = {N.dims(W)[0], N.dims(W)[1],
                 Expr(static_cast<int64_t>(llvm::divideCeil(*Inner, Block)))};
@@ -244,6 +278,12 @@ static void importQMoE(NodeImport &N) {
                   printable(Kind) + "'");
     return;
   }
+  if (Block < 0) {
+    N.fail(Code::ImportAttributeValue, "attribute 'block_size' is " +
+                                           std::to_string(Block) +
+                                           ", expected 0, a row, or more");
+    return;
+  }
   Experts::Layer Layers[3];
   for (size_t I = 0; I < 3 && !N.bad(); ++I) {
     Value Bytes = N.optionalInput(2 + 3 * I),
@@ -262,7 +302,7 @@ static void importQMoE(NodeImport &N) {
     Layers[I].Bias = N.optionalInput(4 + 3 * I);
   }
   if (N.bad() || !ranksFit(N, X, Logits, Layers) ||
-      !hasExperts(N, Layers[0].W, Picked))
+      !hasExperts(N, Layers[0].W, Picked) || !sharesFit(N, Logits, Shares))
     return;
   M.give(X, pickExperts(N, Logits, Picked, Normalise || !Shares, Shares),
          Layers[0], Layers[1], Layers[2]);

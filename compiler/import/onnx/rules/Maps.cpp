@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/rules/Maps.h"
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Classifier.h"
 
@@ -30,18 +31,21 @@ static std::vector<std::string> vocabularyOf(const Node &N) {
   return Keys;
 }
 
-/// Values by key from 0 on, where the node says how many there are at most.
-static int64_t slotsOf(const Node &N) {
+/// What the operator's definition has where the node says nothing.
+static constexpr int64_t FewestSlots = 1;
+/// A run writes them all, whatever the map holds.
+static constexpr int64_t MostSlots = 1 << 24;
+
+/// Values by key from 0 on: how many there are, which may be out of bounds.
+static std::optional<int64_t> slotsOf(const Node &N) {
   auto Form = N.Attributes.find("map_form"),
        Most = N.Attributes.find("max_map");
-  bool Sparse = Form != N.Attributes.end() && Form->second.String == "SPARSE";
-  constexpr int64_t Highest = 1 << 24;
-  return Sparse && Most != N.Attributes.end()
-             ? std::clamp<int64_t>(Most->second.Int, 0, Highest)
-             : 0;
+  if (Form == N.Attributes.end() || Form->second.String != "SPARSE")
+    return std::nullopt;
+  return Most == N.Attributes.end() ? FewestSlots : Most->second.Int;
 }
 
-std::optional<MapRow> rowOfMap(const Node &Reader, const ValueInfo &Map) {
+static std::optional<MapRow> rowOf(const Node &Reader, const ValueInfo &Map) {
   if (Reader.Domain != "ai.onnx.ml" || Map.Type == ElementType::Undefined ||
       Map.Type == ElementType::String)
     return std::nullopt;
@@ -51,16 +55,69 @@ std::optional<MapRow> rowOfMap(const Node &Reader, const ValueInfo &Map) {
     Row.Keys = vocabularyOf(Reader);
     Row.Order = "in the order of the keys in the metadata " + List +
                 ", with zeros for those it lacks";
+    Row.Columns = static_cast<int64_t>(Row.Keys.size());
     return Row.Keys.empty() ? std::nullopt : std::optional(std::move(Row));
   }
   if (Reader.Op != "CastMap")
     return std::nullopt;
   Row.Order = "in the order of their keys";
-  for (int64_t Slot = 0; Slot < slotsOf(Reader); ++Slot)
-    Row.Keys.push_back(std::to_string(Slot));
-  if (!Row.Keys.empty())
+  if (std::optional<int64_t> Slots = slotsOf(Reader)) {
+    Row.Columns = std::clamp(*Slots, FewestSlots, MostSlots);
     Row.Order = "each at the place that is its key, with zeros between them";
+  }
   return Row;
+}
+
+/// All nodes that read a value, those of subgraphs among them.
+static void collectReaders(const Graph &G, const std::string &Name,
+                           std::vector<const Node *> &Readers) {
+  for (const Node &N : G.Nodes) {
+    if (llvm::is_contained(N.Inputs, Name))
+      Readers.push_back(&N);
+    for (const auto &[Key, A] : N.Attributes)
+      for (const auto &Sub : A.Graphs)
+        collectReaders(*Sub, Name, Readers);
+  }
+}
+
+std::optional<MapRow> rowOfMap(const Graph &G, const ValueInfo &Map) {
+  std::vector<const Node *> Readers;
+  collectReaders(G, Map.Name, Readers);
+  return Readers.empty() ? std::nullopt : rowOf(*Readers.front(), Map);
+}
+
+std::optional<bool> takeMap(Importer &Into, const Graph &G,
+                            const ValueInfo &Map) {
+  std::vector<const Node *> Readers;
+  collectReaders(G, Map.Name, Readers);
+  std::optional<MapRow> Row =
+      Readers.empty() ? std::nullopt : rowOf(*Readers.front(), Map);
+  if (!Row)
+    return false;
+  std::string Input =
+      "the model's input '" + printable(Map.Name) + "' is a map";
+  const Node &First = *Readers.front();
+  for (const Node *N : llvm::drop_begin(Readers))
+    if (rowOf(*N, Map) != Row) {
+      Into.diagnostics()
+          .error(Code::ImportValueType)
+          .at(N->place())
+          .message(Input +
+                   ", and the node takes its values in another order "
+                   "than the node '" +
+                   printable(First.Name.empty() ? First.Op : First.Name) +
+                   "', which reads it first")
+          .hint("give each of the two nodes an input of its own");
+      return std::nullopt;
+    }
+  if (!Row->Keys.empty())
+    Into.describe("labels:" + Map.Name, Row->Keys);
+  kpc::Diagnostic &Warning = Into.diagnostics().warning(Code::ImportStrings);
+  Warning.at(First.place())
+      .message(Input + "; kpc takes its values as a row, " + Row->Order);
+  if (Row->Keys.empty())
+    Warning.hint("give the run that row; --strict makes this an error");
+  return true;
 }
 
 /// The row is the result.
@@ -81,6 +138,14 @@ static void importCastMap(NodeImport &N) {
   Value X = N.input(0);
   if (N.bad())
     return;
+  int64_t Slots = slotsOf(N.node()).value_or(FewestSlots);
+  if (Slots < FewestSlots || Slots > MostSlots) {
+    N.fail(Code::ImportAttributeValue,
+           "attribute 'max_map' is " + std::to_string(Slots) + ", expected " +
+               std::to_string(FewestSlots) + " to " +
+               std::to_string(MostSlots));
+    return;
+  }
   if (To == "TO_FLOAT" || To == "TO_INT64")
     return N.result(0, N.cast(X, To == "TO_FLOAT" ? N.f32() : N.i64()));
   N.fail(Code::ImportElementType,

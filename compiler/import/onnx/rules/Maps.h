@@ -14,12 +14,19 @@ namespace kpc::onnx {
 
 /// The row of values that stands for a map.
 struct MapRow {
-  std::vector<std::string> Keys; ///< in order; empty where only the run knows
-  std::string Order;             ///< for a message
+  std::vector<std::string> Keys;  ///< in order, where the node lists them
+  std::optional<int64_t> Columns; ///< where they do not depend on the map
+  std::string Order;              ///< for a message
+
+  bool operator==(const MapRow &) const = default;
 };
 
-/// How the node that reads a map orders its values; none where none does.
-std::optional<MapRow> rowOfMap(const Node &Reader, const ValueInfo &Map);
+/// How the first node that reads a map orders its values; none where none does.
+std::optional<MapRow> rowOfMap(const Graph &G, const ValueInfo &Map);
+/// Whether an input is a map that its readers take as one row, which a warning
+/// says; none after a report.
+std::optional<bool> takeMap(Importer &Into, const Graph &G,
+                            const ValueInfo &Map);
 
 } // namespace kpc::onnx
 

@@ -136,12 +136,13 @@ static void importMatMulNBits(NodeImport &N) {
                typeText(N.element(Scales)) + ", expected one float type");
     return;
   }
-  if (N.element(Codes).getIntOrFloatBitWidth() != 8 ||
-      (Zeros && !N.isFloat(Zeros) &&
-       N.element(Zeros).getIntOrFloatBitWidth() != 8)) {
-    N.fail(Code::ImportElementType, "B is of " + typeText(N.element(Codes)) +
-                                        ", expected ui8, and zero "
-                                        "points that are ui8 or of A's type");
+  if (!N.element(Codes).isUnsignedInteger(8) ||
+      (Zeros && !N.isFloat(Zeros) && !N.element(Zeros).isUnsignedInteger(8))) {
+    N.fail(
+        Code::ImportElementType,
+        "B is of " + typeText(N.element(Codes)) +
+            (Zeros ? " and zero points of " + typeText(N.element(Zeros)) : "") +
+            ", expected u8, and zero points of u8 or of A's type");
     return;
   }
   int64_t Row = P.blocks() * P.blockBytes();
@@ -220,8 +221,13 @@ static void importMatMulBnb4(NodeImport &N) {
   bool IsSane = K > 0 && Columns > 0 && Block > 0 &&
                 Columns < (int64_t(1) << 40) / K && (Kind == 0 || Kind == 1);
   int64_t Count = IsSane ? K * Columns : 0;
-  if (!IsSane || Count % 2 != 0 || N.rank(Codes) != 1 || N.rank(Scales) != 1 ||
-      N.dims(Codes)[0] != Expr(Count / 2) ||
+  if (!N.element(Codes).isUnsignedInteger(8)) {
+    N.fail(Code::ImportElementType, "B is of " + typeText(N.element(Codes)) +
+                                        ", expected u8: two codes in a byte");
+    return;
+  }
+  if (!IsSane || N.rank(Codes) != 1 || N.rank(Scales) != 1 ||
+      N.dims(Codes)[0] != Expr(llvm::divideCeil(Count, 2)) ||
       N.dims(Scales)[0] != Expr(llvm::divideCeil(Count, Block))) {
     N.fail(Code::ImportShape,
            "B is " + typeText(Codes.getType()) + " and 'absmax' " +
@@ -236,7 +242,9 @@ static void importMatMulBnb4(NodeImport &N) {
   Value High = N.binary<ShrOp>(Bytes, N.scalarInt(4, N.i32()));
   Value Low = N.bitAnd(Bytes, N.scalarInt(15, N.i32()));
   Value Order = N.concat({N.unsqueeze(High, {1}), N.unsqueeze(Low, {1})}, 1);
-  Order = N.cast(N.reshape(Order, {Expr(Count)}), N.i64());
+  Order = N.cast(N.reshape(Order, {Expr(Count + Count % 2)}), N.i64());
+  if (Count % 2 != 0) // the last byte has one code
+    Order = N.sliceAxis(Order, 0, 0, Expr(Count));
   Value Numbers =
       N.gather(N.floatVector(bitsAndBytes(Kind == 1), N.f32()), Order, 0);
   int64_t Blocks = static_cast<int64_t>(llvm::divideCeil(Count, Block));

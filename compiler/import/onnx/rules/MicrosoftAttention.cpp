@@ -250,7 +250,8 @@ static void rotate(NodeImport &N, Attention &A, int64_t Rotated, Value Past,
       N.dims(A.K)[3] != Expr(*Size)) {
     N.fail(Code::ImportAttributeValue,
            "rotates " + std::to_string(Rotated) + " elements of heads of " +
-               N.dims(A.Q)[3].str() + ", expected an even number of them");
+               N.dims(A.Q)[3].str() + ", expected an even number from 2 to " +
+               N.dims(A.Q)[3].str());
     return;
   }
   std::vector<double> Speeds;
@@ -269,7 +270,6 @@ static void rotate(NodeImport &N, Attention &A, int64_t Rotated, Value Past,
 
 /// Queries, keys and values in one tensor [B, S, widths]. `Rotated` elements of
 /// each head are rotated; 0: all of them, and none where there is no number.
-
 static void attendProjected(NodeImport &N, Attention &A, Value Y, int64_t Heads,
                             const std::optional<Ints> &Widths, Value Padding,
                             Value Past, Value Length, Value Scores,

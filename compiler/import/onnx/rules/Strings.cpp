@@ -87,6 +87,17 @@ static Value translate(NodeImport &N, Value Codes, const StringList &From,
 void giveStrings(NodeImport &N, size_t I, Value Codes, StringList List) {
   if (!Codes)
     return N.result(I, Value());
+  // Strings are compared by their numbers: each has one.
+  StringList Once;
+  Ints Places;
+  for (const std::string &Text : List)
+    Places.push_back(placeIn(Once, Text));
+  if (Once.size() != List.size()) {
+    Places.push_back(-1);
+    Codes =
+        lookUp(N, N.cast(Codes, N.i64()), List, N.intVector(Places, N.i64()));
+    List = std::move(Once);
+  }
   Entry E;
   E.Built = Codes;
   E.Strings = std::make_shared<StringList>(std::move(List));
@@ -121,8 +132,28 @@ static ArrayRef<std::string> stringsOfConstant(const Node &N) {
   return {};
 }
 
+/// All strings that nodes of a graph give.
+static void collectGiven(const Graph &G, StringList &List) {
+  for (const Node &N : G.Nodes) {
+    for (const char *Name :
+         {"values_strings", "classlabels_strings", "classes_strings",
+          "cats_strings", "default_string", "values_tensor", "default_tensor"})
+      if (auto It = N.Attributes.find(Name); It != N.Attributes.end()) {
+        for (const std::string &Text : It->second.Strings)
+          placeIn(List, Text);
+        for (const Tensor &T : It->second.Tensors)
+          for (const std::string &Text : T.Strings)
+            placeIn(List, Text);
+        if (std::string_view(Name) == "default_string")
+          placeIn(List, It->second.String);
+      }
+  }
+}
+
 StringList stringsReadOf(const Graph &G, const std::string &Name) {
   StringList List;
+  std::set<std::string, std::less<>> Made;
+  bool MeetsMade = false; // what other nodes give is compared with it
   std::map<std::string, ArrayRef<std::string>, std::less<>> Constants;
   std::set<std::string, std::less<>> Same = {Name};
   // Nodes stand in order: what moves strings on is in front of its readers.
@@ -131,8 +162,15 @@ StringList stringsReadOf(const Graph &G, const std::string &Name) {
       Constants[N.Outputs[0]] = stringsOfConstant(N);
     bool Reads = llvm::any_of(
         N.Inputs, [&](const std::string &In) { return Same.count(In) != 0; });
-    if (!Reads)
+    if (!Reads) {
+      if (N.Op != "Constant")
+        Made.insert(N.Outputs.begin(), N.Outputs.end());
       continue;
+    }
+    MeetsMade |= N.Domain.empty() && N.Op == "Equal" &&
+                 llvm::any_of(N.Inputs, [&](const std::string &In) {
+                   return Made.count(In) != 0;
+                 });
     collectStrings(N, List);
     for (const std::string &In : N.Inputs) {
       if (auto It = G.Initializers.find(In); It != G.Initializers.end())
@@ -147,6 +185,8 @@ StringList stringsReadOf(const Graph &G, const std::string &Name) {
     else if ((movesStrings(N) || joinsStrings(N)) && !N.Outputs.empty())
       Same.insert(N.Outputs[0]);
   }
+  if (MeetsMade)
+    collectGiven(G, List);
   return List;
 }
 
