@@ -25,7 +25,7 @@ namespace {
 /// says which file it was made from.
 bool isOf(const CalibrationFile &File, ModuleOp Module,
           const std::string &Model) {
-  return modelDigest(Model) == File.Digest ||
+  return checkedModelDigest(Model) == File.Digest ||
          notedDigest(Module, File.Model) == File.Digest;
 }
 
@@ -89,10 +89,10 @@ bool kpc::attachCalibration(ModuleOp Module, const CompileOptions &Options,
   if (!isOf(*File, Module, Options.Model)) {
     Diags.error(Code::CalibrationOfOther)
         .message("'" + printable(Options.Calibration) + "' is of '" +
-                 printable(File->Model) + "' with the SHA-256 " +
+                 printable(File->Model) + "' with the digest " +
                  printable(File->Digest.substr(0, 12)) + "…, and '" +
                  printable(Options.Model) + "' has " +
-                 modelDigest(Options.Model).substr(0, 12) + "…");
+                 checkedModelDigest(Options.Model).substr(0, 12) + "…");
     return false;
   }
   if (asksForWeightCodes(Options) && Options.RoundByFeedback &&

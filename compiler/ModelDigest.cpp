@@ -8,6 +8,7 @@
 #include "compiler/ModelDigest.h"
 #include "compiler/import/torch/Zip.h"
 #include "runtime/format/Sha256.h"
+#include "llvm/Support/CRC.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace kpc;
@@ -33,7 +34,8 @@ std::string kpc::fileDigest(const std::string &Path) {
       .data();
 }
 
-std::string kpc::modelDigest(const std::string &Path) {
+/// With `Checked` the CRC-32 of a large entry is that of its bytes.
+static std::string digestOf(const std::string &Path, bool Checked) {
   std::string Why;
   std::shared_ptr<const torch::ZipArchive> Zip;
   if (torch::isZipFile(Path))
@@ -42,11 +44,15 @@ std::string kpc::modelDigest(const std::string &Path) {
     return fileDigest(Path);
   format::Sha256 Hash;
   for (const auto &[Name, E] : Zip->entries()) {
+    std::span<const uint8_t> Bytes = Zip->packed(E);
+    uint32_t Crc = E.Crc;
+    // Reading an entry that is deflated compares its sum.
+    if (Checked && E.Method == 0 && Bytes.size() > MostWhole)
+      Crc = llvm::crc32(llvm::ArrayRef<uint8_t>(Bytes.data(), Bytes.size()));
     std::string Line = Name + '\0' + std::to_string(E.Method) + ' ' +
-                       std::to_string(E.Crc) + ' ' + std::to_string(E.Packed) +
+                       std::to_string(Crc) + ' ' + std::to_string(E.Packed) +
                        ' ' + std::to_string(E.Size) + '\n';
     Hash.update(Line.data(), Line.size());
-    std::span<const uint8_t> Bytes = Zip->packed(E);
     if (Bytes.size() <= MostWhole) {
       add(Hash, Bytes);
     } else {
@@ -55,4 +61,12 @@ std::string kpc::modelDigest(const std::string &Path) {
     }
   }
   return format::toHex(Hash.finish()).data();
+}
+
+std::string kpc::modelDigest(const std::string &Path) {
+  return digestOf(Path, /*Checked=*/false);
+}
+
+std::string kpc::checkedModelDigest(const std::string &Path) {
+  return digestOf(Path, /*Checked=*/true);
 }

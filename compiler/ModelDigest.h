@@ -21,6 +21,10 @@ std::string fileDigest(const std::string &Path);
 /// entries hold, and both ends of large ones.
 std::string modelDigest(const std::string &Path);
 
+/// The same where files are compared: all bytes are read. It differs where a
+/// large entry is not what its CRC-32 in the directory says.
+std::string checkedModelDigest(const std::string &Path);
+
 } // namespace kpc
 
 #endif // KPC_COMPILER_MODELDIGEST_H

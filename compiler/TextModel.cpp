@@ -218,7 +218,7 @@ bool kpc::reloadWeights(ModuleOp Module, const std::string &File,
   for (const std::string &Name : namedModels(Module)) {
     llvm::SmallString<128> Path(llvm::sys::path::parent_path(File));
     llvm::sys::path::append(Path, Name);
-    std::string Digest = modelDigest(Path.str().str());
+    std::string Digest = checkedModelDigest(Path.str().str());
     if (Digest.empty()) {
       Diags.error(Code::ImportUnreadable)
           .message("cannot read '" + printable(Path.str().str()) +

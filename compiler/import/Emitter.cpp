@@ -215,8 +215,8 @@ static bool isAtMostOne(const Expr &E) {
 }
 
 bool Emitter::unifyBroadcast(const Expr &A, const Expr &C) {
-  // Of several that are 1 in some runs and equal in others, the latter are
-  // rare.
+  // A size that may be 0 or 1 nearly always is 1 where it meets another size:
+  // it is broadcast, and not taken for an equal one.
   return (isAtMostOne(A) && unify(A, Expr(1))) ||
          (isAtMostOne(C) && unify(C, Expr(1))) || unify(A, C);
 }

@@ -216,6 +216,18 @@ def _unpickled(data: bytes, report: CompileReport | None, flags: int) -> Artifac
 NOT_AN_ARTIFACT = 101  # KPC-R0101
 
 
+def bytes_of(file: Any) -> Any:
+    """What an open file holds, which is bytes."""
+    try:
+        data = file.read()
+    except UnicodeDecodeError:
+        data = ""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"expected a file of bytes, got {type(file).__name__}, which is read as {type(data).__name__}; "
+                        "open it with 'rb'")
+    return data
+
+
 def load(source: Any, *, verify_weights: bool = False, host_code: bool = True, custom_code: bool = False) -> Artifact:
     """Loads an artifact from a file by its path, which is mapped, or from bytes or an open file.
 
@@ -229,7 +241,7 @@ def load(source: Any, *, verify_weights: bool = False, host_code: bool = True, c
     flags |= _runtime.LOAD_CUSTOM_HOST_CODE if custom_code else 0
     try:
         if hasattr(source, "read"):
-            source = source.read()
+            source = bytes_of(source)
         if isinstance(source, (bytes, bytearray, memoryview)):
             data = bytes(source)
             return Artifact(_runtime.Model.from_memory(data, flags), None, data, flags=flags)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from typing import Any, Iterator, Mapping, Sequence, Union
 
-from ._artifact import Artifact, CompileReport, load, temporary_folder
+from ._artifact import Artifact, CompileReport, bytes_of, load, temporary_folder
 from ._errors import CompileError, Diagnostic, UsageError, warn_of
 from ._executable import ProgressCallback, ask
 
@@ -93,8 +93,9 @@ def model_file(model: Any, example_inputs: Any = None, dynamic_shapes: Any = Non
     if isinstance(model, (str, os.PathLike)):
         yield os.fspath(model)
         return
-    if hasattr(model, "read"):
-        model = model.read()
+    # A module may have a method of this name.
+    if hasattr(model, "read") and not _is_torch(model):
+        model = bytes_of(model)
     with tempfile.TemporaryDirectory(prefix="kpc-") as folder:
         if isinstance(model, (bytes, bytearray, memoryview)):
             data = bytes(model)

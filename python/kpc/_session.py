@@ -56,7 +56,10 @@ def empty(shape: int | Sequence[int], dtype: Any = np.float32) -> np.ndarray:
     0
     """
     kind = np.dtype(_BITS_OF.get(str(dtype).removeprefix("torch."), dtype))
-    dims = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    try:
+        dims: tuple[int, ...] = (operator.index(shape),)
+    except TypeError:  # arrays have __index__, and only those of one number take it
+        dims = tuple(shape)
     size = math.prod(dims) * kind.itemsize
     memory = np.empty(size + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
@@ -330,7 +333,8 @@ class Session:
                 return value
             self._spread.append(Copied(self._names[index], "it is not contiguous" if value.dtype.isnative else
                                        "its bytes are in another order than the processor's"))
-            return np.ascontiguousarray(value, value.dtype.newbyteorder("="))
+            # ascontiguousarray makes a scalar a vector.
+            return np.asarray(value, value.dtype.newbyteorder("="), order="C")
         if _is_torch(value):
             if value.is_contiguous():
                 return value.detach() if value.requires_grad else value
@@ -412,7 +416,8 @@ class Session:
                 log.info("%s", message)
 
     def __repr__(self) -> str:
-        return "\n".join([f"kpc.Session({self.artifact.name!r}, device={self.device!r}, target={self.target!r})",
+        state = "closed" if isinstance(self._session, _Closed) else f"target={self.target!r}"
+        return "\n".join([f"kpc.Session({self.artifact.name!r}, device={self.device!r}, {state})",
                           *(f"  input   {spec}" for spec in self.inputs), *(f"  output  {spec}" for spec in self.outputs)])
 
 

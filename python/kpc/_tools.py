@@ -272,8 +272,8 @@ class Operator:
 
 
 def ops(name: str | None = None, *, domain: str | None = None) -> Table:
-    """The operators that kpc compiles, or the one of this name (in any case). `domain` is "aten" for PyTorch's, or one of
-    ONNX. A name that has no rule is a :class:`kpc.UsageError`, which names those that hold it.
+    """The operators that kpc compiles, or the one of this name (in any case). `domain` is "aten" for PyTorch's,
+    or "onnx" (the default), which has all domains of ONNX models. A name that has no rule is a :class:`kpc.UsageError`, which names those that hold it.
 
     >>> ops("Gemm")[0].name
     'Gemm'

@@ -114,6 +114,31 @@ class Compile(unittest.TestCase):
         del artifact
         self.assertTrue(kept.exists())
 
+    def test_files_of_text_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "model")
+            for data in (b"abc", b"KPC\xff\xfe"):
+                path.write_bytes(data)
+                for take in (kpc.load, kpc.compile):
+                    with open(path, encoding="utf-8") as file, self.assertRaisesRegex(TypeError, "open it with 'rb'"):
+                        take(file)
+        for take in (kpc.load, kpc.compile):
+            with self.assertRaisesRegex(TypeError, "got StringIO, which is read as str; open it with 'rb'"):
+                take(io.StringIO("abc"))
+
+    def test_a_module_may_have_a_method_read(self):
+        class Module:
+            def read(self):
+                raise AssertionError("a module's method was called")
+
+        torch = mock.Mock()
+        torch.nn.Module = Module
+        with mock.patch.dict(sys.modules, {"torch": torch, "torch.export": None}):
+            with mock.patch("kpc._torch.save_model", return_value=pathlib.Path("saved.pt2"), create=True) as save:
+                with kpc._compile.model_file(Module()) as path:
+                    self.assertEqual(path, "saved.pt2")
+        save.assert_called_once()
+
     def test_bytes_load(self):
         data = bytes(digits.artifact())
         loaded = kpc.load(bytearray(data), verify_weights=True)

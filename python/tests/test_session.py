@@ -134,6 +134,18 @@ class Host(unittest.TestCase):
             self.session(good.astype(np.float64))
         self.assertEqual(caught.exception.hint, "image.astype('float32')")
 
+    def test_empty_takes_shapes_of_any_kind(self):
+        for shape, wanted in ((3, (3,)), (np.int64(3), (3,)), (np.array([2, 3]), (2, 3)), ([2, 3], (2, 3)), ((), ()),
+                              (np.array(4), (4,)), (np.array([5]), (5,))):
+            with self.subTest(shape):
+                self.assertEqual(kpc.empty(shape).shape, wanted)
+
+    def test_a_scalar_of_other_bytes_stays_a_scalar(self):
+        swapped = np.array(2.5, ">f4")
+        self.session._spread = []
+        given = self.session._argument(0, swapped)
+        self.assertEqual((given.shape, given.dtype.isnative, float(given)), ((), True, 2.5))
+
     def test_a_session_is_closed(self):
         with digits.artifact().session("HOST") as session:
             scores = session(self.images)
@@ -143,6 +155,7 @@ class Host(unittest.TestCase):
         self.assertIn("scores: float32[4, 10]", repr(call))
         with self.assertRaisesRegex(kpc.RunError, "the session is closed"):
             session(self.images)
+        self.assertIn("closed)", repr(session))
         session.close()
 
     def test_calls_that_are_ready(self):

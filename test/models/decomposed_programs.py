@@ -13,7 +13,7 @@ from written_operators import drawn, program
 
 CASES = {}
 SHORT = ("decomposed", "written_diagonals", "eigenvalues_of_any_matrix", "eigenvectors_of_any_matrix",
-         "strides_of_what_is_turned")  # what each run of the tests has time for
+         "strides_of_what_is_turned", "copies_of_views", "strides_that_lead_outside", "diagonals_of_other_sizes")  # what each run of the tests has time for
 EXACT = {"triangular_factors": (1e-4, 1e-5), "exponentials": (1e-5, 1e-6), "double_exponentials": (1e-12, 1e-14),
          "ranks": (1e-4, 1e-5), "many_names": (1e-5, 1e-6)}
 
@@ -61,7 +61,7 @@ def triangular_factors():
         p, l, u = unpacked(both, exchanges)
         assert np.allclose(p @ l @ u, x, atol=1e-5)
         nodes += [("linalg_lu_factor.default", {"A": name}, [f4(both), exchanges]),
-                  ("linalg_lu_factor_ex.default", {"A": name}, [f4(both), exchanges, np.int32(0)]),
+                  ("linalg_lu_factor_ex.default", {"A": name}, [f4(both), exchanges, np.int32(3 if name == "singular" else 0)]),
                   ("linalg_lu.default", {"A": name}, [f4(p), f4(l), f4(u)]),
                   ("lu_unpack.default", {"LU_data": f4(both), "LU_pivots": exchanges}, [f4(p), f4(l), f4(u)])]
     nodes.append(("linalg_lu_factor.default", {"A": "wide", "pivot": False},
@@ -307,7 +307,48 @@ def shares():
     few, many = places[:3], np.concatenate([places, np.full((25 - len(places), 2), -7)])
     nodes += [("nonzero_static.default", {"self": "flags", "size": 3}, few),
               ("nonzero_static.default", {"self": "flags", "size": 25, "fill_value": -7}, many)]
-    return program({"x": x, "q": q, "holes": holes, "flags": flags}, nodes)
+    # Places are products of the elements' type: 0.1 and 0.7 of ten steps are whole in f32 and not in f64.
+    steps = np.arange(11, dtype=np.float32)
+    for how, share, single, double in (("higher", 0.1, 1, 2), ("lower", 0.7, 7, 6), ("midpoint", 0.1, 1, 1), ("nearest", 0.26, 3, 3)):
+        nodes.append(("quantile.scalar", {"self": "steps", "q": share, "interpolation": how}, np.float32(single)))
+        nodes.append(("quantile.default", {"self": "steps", "q": np.array(share, np.float32), "interpolation": how}, np.float32(single)))
+        wanted = np.quantile(np.arange(11.0), share, method=how)
+        nodes.append(("quantile.default", {"self": "doubles", "q": np.array(share), "interpolation": how}, wanted))
+        nodes.append(("quantile.scalar", {"self": "doubles", "q": share, "interpolation": how}, wanted))
+    return program({"x": x, "q": q, "holes": holes, "flags": flags, "steps": steps, "doubles": np.arange(11.0)}, nodes)
+
+
+@case
+def copies_of_views():
+    """What has "_copy" in its name shares no memory: writes to it leave the whole as it was, and the other way."""
+    p = Program()
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    given, wanted = p.input("x", (3, 4)), []
+    for target, arguments, copy in (
+            ("alias_copy.default", {}, x), ("detach_copy.default", {}, x), ("view_copy.default", {"size": [4, 3]}, x.reshape(4, 3)),
+            ("diagonal_copy.default", {}, np.diagonal(x)), ("expand_copy.default", {"size": [2, 3, 4]}, np.stack([x, x])),
+            ("narrow_copy.default", {"dim": 0, "start": 1, "length": 2}, x[1:]), ("permute_copy.default", {"dims": [1, 0]}, x.T),
+            ("select_copy.int", {"dim": 1, "index": 2}, x[:, 2]), ("slice_copy.Tensor", {"dim": 1, "start": 1, "end": 3}, x[:, 1:3]),
+            ("t_copy.default", {}, x.T), ("transpose_copy.int", {"dim0": 0, "dim1": 1}, x.T), ("squeeze_copy.default", {}, x),
+            ("unsqueeze_copy.default", {"dim": 0}, x[None]),
+            ("unfold_copy.default", {"dimension": 1, "size": 2, "step": 2}, x.reshape(3, 2, 2)),
+            ("unbind_copy.int", {}, list(x)), ("split_copy.Tensor", {"split_size": 1}, [x[:1], x[1:2], x[2:]]),
+            ("split_with_sizes_copy.default", {"split_sizes": [1, 2]}, [x[:1], x[1:]])):
+        whole = p.node("aten.clone.default", {"self": given}, [("f4", (3, 4))])[0]
+        copies = copy if isinstance(copy, list) else [copy]
+        made = p.node("aten." + target, {"self": whole, **arguments}, [("f4", c.shape) for c in copies])
+        p.node("aten.add_.Scalar", {"self": made[0], "other": 100.0}, [("f4", copies[0].shape)])
+        p.node("aten.mul_.Scalar", {"self": whole, "other": -1.0}, [("f4", (3, 4))])
+        for value, array in ((whole, -x), (made[0], copies[0] + 100), *zip(made[1:], copies[1:])):
+            p.output(p.node("aten.mul.Scalar", {"self": value, "other": 1.0}, [("f4", array.shape)])[0])
+            wanted.append(array)
+    whole = p.node("aten.clone.default", {"self": given}, [("f4", (3, 4))])[0]
+    negative = p.node("aten._neg_view.default", {"self": whole}, [("f4", (3, 4))])[0]
+    p.node("aten.add_.Scalar", {"self": negative, "other": 3.0}, [("f4", (3, 4))])
+    for value, array in ((whole, x - 3), (negative, 3 - x)):
+        p.output(p.node("aten.mul.Scalar", {"self": value, "other": 1.0}, [("f4", (3, 4))])[0])
+        wanted.append(array)
+    return p, [({"x": x}, wanted)]
 
 
 @case
@@ -352,7 +393,7 @@ def written_diagonals():
 def refused(words, target, arguments, results):
     p = Program()
     x = p.input("x", (4, 4))
-    given = {n: x if v == "x" else v for n, v in arguments.items()}
+    given = {n: p.weight(n, v) if isinstance(v, np.ndarray) else x if v == "x" else v for n, v in arguments.items()}
     values = p.node("aten." + target, given, results)
     p.output(values[0])
     return p, words
@@ -371,6 +412,30 @@ def eigenvectors_of_any_matrix():
 @case
 def likelihoods_drawn():
     return refused("make the noise an input", "multinomial.default", {"self": "x", "num_samples": 2}, [("i8", (4, 2))])
+
+
+@case
+def strides_that_lead_outside():
+    return refused("is at 16, expected it below 16", "as_strided.default",
+                   {"self": "x", "size": [3, 4], "stride": [4, 1], "storage_offset": 5}, [("f4", (3, 4))])
+
+
+@case
+def strides_that_stay_inside():
+    x = drawn(1, 4, 4)
+    return program({"x": x}, [("as_strided.default", {"self": "x", "size": [3, 4], "stride": [4, 1], "storage_offset": 4}, x[1:])])
+
+
+@case
+def diagonals_of_other_sizes():
+    return refused("is [2], expected the diagonal's [3]", "diagonal_scatter.default",
+                   {"self": "x", "src": drawn(1, 2), "offset": 1}, [("f4", (4, 4))])
+
+
+@case
+def shares_of_no_kind():
+    return refused("expected linear, lower, higher, midpoint or nearest", "quantile.scalar",
+                   {"self": "x", "q": 0.5, "interpolation": "nonsense"}, [("f4", ())])
 
 
 @case

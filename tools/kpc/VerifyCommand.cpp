@@ -51,11 +51,12 @@ struct VerifyArguments {
 /// Says so where the model is not the one that the artifact was made from.
 static void compareDigest(const Model &M, const std::string &Path,
                           Diagnostics &Diags) {
-  std::string Recorded = M.provenance("model_digest"), Now = modelDigest(Path);
+  std::string Recorded = M.provenance("model_digest"),
+              Now = checkedModelDigest(Path);
   if (!Recorded.empty() && !Now.empty() && Now != Recorded)
     Diags.warning(Code::VerifyModelChanged)
         .message(fmt::format("'{}' is not the file that the artifact was "
-                             "compiled from: its SHA-256 is another",
+                             "compiled from: its digest is another",
                              printable(Path)));
 }
 

@@ -1,5 +1,4 @@
-//===- MatrixSchemaTable.cpp - The arguments of functions of matrices
-//-------===//
+//===- MatrixSchemaTable.cpp - Arguments of functions of matrices ---------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -387,6 +387,11 @@ void NodeImport::undefined(size_t I) {
     TheImporter.leaveUndefined(Names[I]);
 }
 
+/// aten names the form of a view that has memory of its own "view_copy".
+static bool isCopyOfView(const Node &N) {
+  return StringRef(N.Target).rsplit('.').first.ends_with("_copy");
+}
+
 void NodeImport::view(size_t I, std::string_view Of, ForwardFunction Forward,
                       BackwardFunction Backward) {
   SmallVector<std::string> Names = resultNames(TheNode);
@@ -401,6 +406,8 @@ void NodeImport::view(size_t I, std::string_view Of, ForwardFunction Forward,
     Failed = true;
     return;
   }
+  if (isCopyOfView(TheNode))
+    return result(I, V);
   if (!Names[I].empty() && TheImporter.check(*this, Names[I], V))
     TheImporter.defineView(Names[I], V, A->Values[0], std::move(Forward),
                            std::move(Backward));

@@ -19,7 +19,6 @@ struct OperatorAlias {
 /// Operators with the overloads and the arguments of another. Those whose
 /// overloads or arguments differ have rows of their own.
 inline constexpr OperatorAlias OperatorAliases[] = {
-    {"_neg_view", "neg"},
     {"_stack", "stack"},
     {"_unsafe_index_put", "index_put"},
     {"alias_copy", "alias"},

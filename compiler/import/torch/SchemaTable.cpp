@@ -23,7 +23,7 @@ abs.default absolute.default acos.default acosh.default arccos.default
     sigmoid.default silu.default softsign.default special_expit.default
     tanh.default alias.default detach.default lift.default lift_fresh.default
     lift_fresh_copy.default positive.default resolve_conj.default
-    resolve_neg.default adjoint.default mT.default numpy_T.default
+    resolve_neg.default _neg_view.default adjoint.default mT.default numpy_T.default
     ravel.default t.default zero.default median.default all.default any.default
     max.default min.default squeeze.default deg2rad.default rad2deg.default
     digamma.default erfc.default erfinv.default i0.default lgamma.default

@@ -122,9 +122,11 @@ static void pairDistances(NodeImport &N) {
   std::optional<int64_t> Rows =
       X && N.rank(X) == 2 ? N.dims(X)[0].asConstant() : std::nullopt;
   if (!Rows || *Rows > MostRows || *Rows < 2 || !N.isFloat(X) || !(P > 0))
-    return (void)N.unsupported("distances of pairs but of 2 to " +
-                               std::to_string(MostRows) +
-                               " rows, by an order above 0; cdist has all");
+    return (void)N.unsupported(
+        "distances of pairs of " + (X ? dimsText(N.dims(X)) : "nothing") +
+        " by the order " + std::to_string(P) + "; kpc takes reals of 2 to " +
+        std::to_string(MostRows) +
+        " rows and an order above 0, and torch.cdist takes any");
   Ints First, Second;
   for (int64_t I = 0; I < *Rows; ++I)
     for (int64_t J = I + 1; J < *Rows; ++J)
@@ -184,7 +186,8 @@ static void renormalised(NodeImport &N) {
   if (!X || N.bad())
     return N.give();
   if (!N.isFloat(X) || !(P > 0) || std::isinf(P))
-    return (void)N.unsupported("norms but of reals by a known order above 0");
+    return (void)N.unsupported("norms of the order " + std::to_string(P) +
+                               "; kpc takes reals and a finite order above 0");
   int64_t Kept = N.axis(N.integer("dim", 0), N.rank(X));
   Ints Axes;
   for (int64_t I = 0; I < N.rank(X); ++I)
@@ -226,7 +229,8 @@ ArrayRef<Rule> matrixFunctionRules() {
       {"linalg_vecdot.default", vectorProducts},
       {"matrix_exp.default", exponential, No, Series},
       {"pdist.default", pairDistances, No, "2 to 512 rows"},
-      {"renorm.default", renormalised, InPlace::Yes},
+      {"renorm.default", renormalised, InPlace::Yes,
+       "reals; a finite order above 0"},
       {"vander.default", vandermonde<true>},
   };
   return Rows;

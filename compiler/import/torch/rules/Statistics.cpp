@@ -192,12 +192,29 @@ static void sortFirst(NodeImport &N) {
 }
 
 /// The element between two of the sorted ones, as a share of their count says.
+/// PyTorch multiplies shares in the type of the elements, and takes no more of
+/// them than f32 counts.
+static constexpr int64_t MostOfQuantile = 1 << 24;
+static constexpr std::string_view QuantileLimit =
+    "up to 16777216 elements; shares from 0 to 1, which no run checks";
+
+static std::string interpolationOf(NodeImport &N) {
+  std::string How = N.text("interpolation", "linear");
+  constexpr std::string_view Known[] = {"linear", "lower", "higher", "midpoint",
+                                        "nearest"};
+  if (!N.bad() && !llvm::is_contained(Known, How))
+    N.fail(Code::ImportAttributeValue,
+           "'interpolation' is '" + printable(How) +
+               "', expected linear, lower, higher, midpoint or nearest");
+  return How;
+}
+
 static void quantile(NodeImport &N) {
   Value X = N.tensor("self");
   double Q = N.real("q", 0.5);
-  std::string How = N.text("interpolation", "linear");
+  std::string How = interpolationOf(N);
   if (!X || N.bad())
-    return;
+    return N.give();
   bool All = !N.has("dim");
   bool Keep = N.flag("keepdim", false);
   Dims Ones(N.dims(X).size(), Expr(1));
@@ -208,12 +225,14 @@ static void quantile(NodeImport &N) {
   int64_t Axis = All ? 0 : axisOf(N, X);
   std::optional<int64_t> Size =
       N.dims(X)[static_cast<size_t>(Axis)].asConstant();
-  if (!Size || *Size < 1 || !(Q >= 0 && Q <= 1))
-    return (void)N.unsupported(
-        "a quantile along the size " +
-        N.dims(X)[static_cast<size_t>(Axis)].str() +
-        "; kpc takes a known size and a share from 0 to 1");
-  double At = Q * double(*Size - 1);
+  if (!Size || *Size < 1 || *Size > MostOfQuantile || !(Q >= 0 && Q <= 1))
+    return (void)N.unsupported("a quantile along the size " +
+                               N.dims(X)[static_cast<size_t>(Axis)].str() +
+                               "; kpc takes a known size up to " +
+                               std::to_string(MostOfQuantile) +
+                               " and a share from 0 to 1");
+  double At = N.element(X).isF64() ? Q * double(*Size - 1)
+                                   : double(float(Q) * float(*Size - 1));
   auto Low = static_cast<int64_t>(std::floor(At)),
        High = static_cast<int64_t>(std::ceil(At));
   double Part = How == "linear"     ? At - double(Low)
@@ -462,7 +481,7 @@ static void uniqueNeighbours(NodeImport &N) { distinct(N, false); }
 /// The same for shares in a tensor, which stand in front of the result.
 static void quantiles(NodeImport &N) {
   Value X = N.tensor("self"), Q = N.tensor("q");
-  std::string How = N.text("interpolation", "linear");
+  std::string How = interpolationOf(N);
   if (!X || !Q || N.bad())
     return N.give();
   Type T = N.element(X);
@@ -474,6 +493,10 @@ static void quantiles(NodeImport &N) {
   if (N.bad() || Shares.size() > 1)
     return N.give();
   Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
+  if (N.importer().facts().range(Size).Min > MostOfQuantile)
+    return (void)N.unsupported("quantiles of " + Size.str() +
+                               " elements; kpc takes up to " +
+                               std::to_string(MostOfQuantile));
   Value Sorted = N.sort(X, Axis, false, Size).Elements;
   // One NaN makes the result none.
   Value Nan = N.reduce(ReduceKind::max, N.cast(isNan(N, X), N.i32()), {Axis},
@@ -481,10 +504,9 @@ static void quantiles(NodeImport &N) {
   Sorted = N.select(N.cast(Nan, N.i1()), N.like(NAN, X), Sorted);
   if (!Sorted)
     return N.give();
-  // Places in f64: those of f32 are off from 2^24 elements on.
-  Type F64 = N.builder().getF64Type();
-  Value At = N.mul(N.cast(frontend::flatten(N, Q), F64),
-                   N.cast(N.sizeScalar(Size - 1, N.i64()), F64));
+  Type Wide = N.wide(X);
+  Value At = N.mul(N.cast(frontend::flatten(N, Q), Wide),
+                   N.cast(N.sizeScalar(Size - 1, N.i64()), Wide));
   if (How == "nearest")
     At = N.unary<RoundOp>(At);
   Value Low = N.unary<FloorOp>(At), High = N.unary<CeilOp>(At);
@@ -539,9 +561,9 @@ ArrayRef<Rule> statisticsRules() {
       {"msort.default", sortFirst},
       {"nanmean.default", withoutNan<true>},
       {"nansum.default", withoutNan<false>},
-      {"quantile.default", quantiles},
+      {"quantile.default", quantiles, InPlace::No, QuantileLimit},
       {"quantile.scalar", quantile, InPlace::No,
-       "one share; the size must be known"},
+       "one share; the size must be known, and up to 16777216"},
       {"searchsorted.Scalar", searchSorted, InPlace::No, "no sorter"},
       {"searchsorted.Tensor", searchSorted, InPlace::No, "no sorter"},
       {"unique_consecutive.default", uniqueNeighbours, InPlace::No, Decided},

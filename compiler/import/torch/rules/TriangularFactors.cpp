@@ -139,7 +139,22 @@ static Value given(NodeImport &N, const Matrices &M, Value V) {
   return N.cast(inBatch(N, M, V), M.Stored);
 }
 
-/// Both factors in one matrix, the exchanges, and that no fault was found.
+/// The first 0 on U's diagonal, from 1, and 0 where there is none: [R].
+static Value firstZeroOf(NodeImport &N, Value Both, const Matrices &M) {
+  int64_t Least = M.least();
+  Value Row = placesOf(N, M.Rows, 1), Column = placesOf(N, M.Columns, 2);
+  Value Others =
+      N.select(N.compare(Predicate::eq, Row, Column), Both, N.like(1, Both));
+  Value Is = N.compare(Predicate::eq, Others, N.like(0, Both));
+  Value First = N.reduce(ReduceKind::min,
+                         N.select(Is, N.add(Row, N.scalarInt(1, N.i64())),
+                                  N.scalarInt(Least + 1, N.i64())),
+                         {1, 2});
+  return N.select(N.compare(Predicate::gt, First, N.scalarInt(Least, N.i64())),
+                  N.scalarInt(0, N.i64()), First);
+}
+
+/// Both factors in one matrix, the exchanges, and where U is singular.
 static void luFactor(NodeImport &N) {
   std::optional<Matrices> M = matricesOf(N, N.tensor(N.has("A") ? "A" : "self"),
                                          frontend::LargestElimination);
@@ -150,7 +165,7 @@ static void luFactor(NodeImport &N) {
   Value FromOne = N.add(F->Pivots, N.scalarInt(1, N.i64()));
   N.result(1, inBatch(N, *M, N.cast(FromOne, N.i32())));
   if (N.resultCount() > 2)
-    N.result(2, N.broadcast(N.scalarInt(0, N.i32()), M->Batch));
+    N.result(2, inBatch(N, *M, N.cast(firstZeroOf(N, F->Both, *M), N.i32())));
 }
 
 static void threeFactors(NodeImport &N) {

@@ -382,7 +382,26 @@ static void diagonalScatter(NodeImport &N) {
   auto D = diagonalOf(N, X, 0, 1);
   if (!D || !Part)
     return N.give();
+  Dims Wanted;
+  for (int64_t Axis : ArrayRef(D->Perm).drop_back(2))
+    Wanted.push_back(N.dims(X)[static_cast<size_t>(Axis)]);
+  Wanted.push_back(D->Count);
+  Dims Given(N.dims(Part));
+  bool Fits = Given.size() == Wanted.size();
+  for (size_t I = 0; Fits && I < Given.size(); ++I)
+    Fits = N.unify(Given[I], Wanted[I]);
+  if (!Fits)
+    return (void)N.fail(Code::ImportShape, "'src' is " + dimsText(Given) +
+                                               ", expected the diagonal's " +
+                                               dimsText(Wanted));
   N.result(D->into(N, X, N.cast(Part, N.element(X))));
+}
+
+/// A view whose elements are negated when they are read, and when written.
+static void negated(NodeImport &N) {
+  auto Negate = [](Emitter &E, Value X) { return E.neg(X); };
+  N.view(0, "self", Negate,
+         [=](Emitter &E, Value, Value Part) { return Negate(E, Part); });
 }
 
 /// Elements at the sum of an offset and of places times strides in what the
@@ -408,6 +427,20 @@ static void strided(NodeImport &N) {
     return (void)N.unsupported(
         "as_strided of a tensor that is not known to lie densely in memory: "
         "take .contiguous() of it in front, or unfold, slices and permute");
+  Expr Last = Offset;
+  bool Empty = false;
+  for (auto [Size, Stride] : llvm::zip_equal(*Sizes, *Strides)) {
+    Last = Last + (Size - 1) * Stride;
+    Empty |= Size == Expr(0);
+  }
+  if (!Empty && N.importer().facts().isLessOrEqual(Last + 1, Next) != true)
+    return (void)N.fail(
+        Code::ImportShape,
+        "the last of what as_strided takes is at " +
+            N.importer().facts().simplify(Last).str() + ", expected it below " +
+            N.importer().facts().simplify(Next).str() +
+            ", the number of elements; take sizes and strides that stay inside "
+            "of the tensor, and give the ranges of sizes that vary");
   auto Read = [Sizes = *Sizes, Strides = *Strides,
                Offset](Emitter &E, Value Whole) -> Value {
     Expr Count(1);
@@ -429,6 +462,7 @@ static void strided(NodeImport &N) {
 
 ArrayRef<Rule> viewRules() {
   static const Rule Rows[] = {
+      {"_neg_view.default", negated},
       {"_reshape_alias.default", viewAsDeclared},
       {"_unsafe_view.default", viewAsDeclared},
       {"adjoint.default", transposeLast},
