@@ -49,16 +49,10 @@ static Status checkRequirements(const Model &M,
                  ? Number
                  : Text + " = " + Number;
     };
-    std::string Of = Is(Left, A), To = Is(Right, B);
-    const char *Relation = R->equal() ? "equal to" : "at most";
-    // "n = 0 must be at least 1", not "1 must be at most n = 0".
-    if (!R->equal() && A && exprText(M.table(), Left) == std::to_string(*A)) {
-      std::swap(Of, To);
-      Relation = "at least";
-    }
     Error E =
-        failure(ErrorCode::OutOfRange, "%s must be %s %s%s%s", Of.c_str(),
-                Relation, To.c_str(), R->reason() ? ": " : "",
+        failure(ErrorCode::OutOfRange, "%s must be %s %s%s%s",
+                Is(Left, A).c_str(), R->equal() ? "equal to" : "at most",
+                Is(Right, B).c_str(), R->reason() ? ": " : "",
                 R->reason() ? format::printable(R->reason()).c_str() : "");
     E.Hint = "give inputs of which this holds";
     return E;
