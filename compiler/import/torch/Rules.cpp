@@ -16,7 +16,7 @@
 
 namespace kpc::torch {
 
-/// Rules of names that PyTorch has beside others, where no table has one.
+/// Rules of names that are aliases of others, where no table has one.
 static void appendAliases(std::vector<const Rule *> &Rows) {
   // Rows hold views of names, and pointers to rows stay.
   static std::deque<std::pair<std::string, Rule>> Own;

@@ -241,7 +241,7 @@ static void importDecoderAttention(NodeImport &N) {
 //===----------------------------------------------------------------------===//
 
 /// Rotates halves of the heads of queries and keys, as do_rotary asks: rows
-/// stand behind the past, and a pair turns by its place / 10000^(2i/Rotated).
+/// follow the past, and a pair turns by its place / 10000^(2i/Rotated).
 static void rotate(NodeImport &N, Attention &A, int64_t Rotated, Value Past,
                    Value Length) {
   std::optional<int64_t> Size = N.dims(A.Q)[3].asConstant();

@@ -204,8 +204,8 @@ static Value tolerance(NodeImport &N, std::string_view Name, Value Like) {
   return T ? N.unsqueeze(T, {N.rank(T)}) : T;
 }
 
-/// What a singular value must be above to count, beside the greatest of its
-/// matrix, [..., 1].
+/// The least singular value that counts, from the greatest of its matrix,
+/// [..., 1].
 static Value leastCounted(NodeImport &N, Value Greatest, double Default) {
   bool Alone = N.has("tol");
   Value Absolute = tolerance(N, Alone ? "tol" : "atol", Greatest);

@@ -48,24 +48,14 @@ constexpr int64_t WarpsOfGroup = 4;
 // Declarations
 //===----------------------------------------------------------------------===//
 
-/// Sizes, and this block's queries and keys. Blocks of a head follow one
-/// another, so that those that run together read the same keys. Under a causal
-/// mask the one with most keys comes first: what is left at the end is short.
+/// Sizes, and this block's queries and keys.
 void AttentionBlackwell::place() {
   declareSizes();
-  Value Heads = toI32(W.size(A.HeadsSize));
-  Value PerGroup = compute<arith::DivUIOp>(Heads, toI32(W.size(A.GroupsSize)));
-  Value Tiles = ceilDivI32(Queries32, S.tileQueries());
-  Value Block = toI32(W.block());
-  Value Tile = compute<arith::RemUIOp>(Block, Tiles),
-        OfBatch = compute<arith::DivUIOp>(Block, Tiles);
-  if (A.Offset)
-    Tile = compute<arith::SubIOp>(compute<arith::SubIOp>(Tiles, i32(1)), Tile);
-  Value Head32 = compute<arith::RemUIOp>(OfBatch, Heads);
-  Batch = toIndex(compute<arith::DivUIOp>(OfBatch, Heads));
-  Head = toIndex(Head32);
-  KeyHead = toIndex(compute<arith::DivUIOp>(Head32, PerGroup));
-  FirstRow = toIndex(compute<arith::MulIOp>(Tile, i32(S.tileQueries())));
+  BlockQueries Mine = blockQueries(S.tileQueries());
+  Batch = Mine.Batch;
+  Head = Mine.Head;
+  KeyHead = Mine.KeyHead;
+  FirstRow = Mine.FirstRow;
   Blocks = keyBlocks(FirstRow, S.tileQueries());
 }
 

@@ -26,8 +26,6 @@ namespace kpc::kernels {
 
 namespace {
 
-/// The power of two that powers of scores may reach before sums are shrunk.
-constexpr double MostGrowth = 8;
 /// Columns of sums that a thread holds at a time.
 constexpr int64_t SumColumns = 32;
 /// Chains of maxima and of sums in a thread.
@@ -107,24 +105,14 @@ void AttentionBlackwell::rescale(Value Sums, Value Shrink) {
                               Sums, W.index(C));
 }
 
-/// Sums and totals shrink where the greatest score grows: only where powers
-/// could be above 2^8, so that most steps shrink nothing. The first has minus
-/// infinity as the greatest so far, and no sums yet.
+/// Sums and totals shrink where the greatest score grows. The first block has
+/// no sums yet.
 AttentionBlackwell::State AttentionBlackwell::grown(const State &Before,
                                                     Value Most, Value Sums,
                                                     Value Number) {
-  Value Greater = apply(ColumnTy, {Before.Most, Most}, [&](ValueRange In) {
-    return compute<arith::MaxNumFOp>(In[0], In[1]);
-  });
-  Value Growth = apply(ColumnTy, {Greater, Before.Most}, [&](ValueRange In) {
-    return compute<arith::SubFOp>(In[0], In[1]);
-  });
-  Value Grows = tile::WarpAboveOp::create(W.B, W.Loc, W.B.getI1Type(), Growth,
-                                          f32(MostGrowth / Scale));
+  auto [Grows, Kept, Greater] = growth(Before.Most, Most);
   State After = Before;
-  After.Most = apply(ColumnTy, {Greater, Before.Most}, [&](ValueRange In) {
-    return arith::SelectOp::create(W.B, W.Loc, Grows, In[0], In[1]).getResult();
-  });
+  After.Most = Kept;
   auto If = scf::IfOp::create(W.B, W.Loc, TypeRange{PartsTy}, Grows,
                               /*withElseRegion=*/true);
   OpBuilder::InsertionGuard Guard(W.B);

@@ -45,8 +45,6 @@ namespace {
 
 /// Bytes of a copy.
 constexpr int64_t PieceBytes = 16;
-/// The power of two that powers of scores may reach before sums are shrunk.
-constexpr double MostGrowth = 8;
 /// From this compute capability on there is stmatrix.
 constexpr int32_t StoresMatrices = 90;
 
@@ -117,24 +115,12 @@ private:
 // Where things are
 //===----------------------------------------------------------------------===//
 
-/// Tiles of a head follow one another, so that blocks that run together read
-/// the same keys. Under a causal mask the one with most keys comes first: what
-/// is left at the end is short.
 void AttentionMmaSync::place() {
   declareSizes();
-  Value Heads = toI32(W.size(A.HeadsSize));
-  Value PerGroup = compute<arith::DivUIOp>(Heads, toI32(W.size(A.GroupsSize)));
-  Value Tiles = ceilDivI32(Queries32, S.TileQueries);
-  Value Block = toI32(W.block());
-  Value Tile = compute<arith::RemUIOp>(Block, Tiles),
-        OfBatch = compute<arith::DivUIOp>(Block, Tiles);
-  if (A.Offset)
-    Tile = compute<arith::SubIOp>(compute<arith::SubIOp>(Tiles, i32(1)), Tile);
-  Value Head32 = compute<arith::RemUIOp>(OfBatch, Heads);
-  Batch = toIndex(compute<arith::DivUIOp>(OfBatch, Heads));
-  Head = toIndex(Head32);
-  Value KeyHead = toIndex(compute<arith::DivUIOp>(Head32, PerGroup));
-  FirstRow = toIndex(compute<arith::MulIOp>(Tile, i32(S.TileQueries)));
+  BlockQueries Tile = blockQueries(S.TileQueries);
+  Batch = Tile.Batch;
+  Head = Tile.Head;
+  FirstRow = Tile.FirstRow;
   Group = S.groups() == 1 ? W.index(0)
                           : compute<arith::DivUIOp>(
                                 W.thread(), W.index(tile::WarpgroupThreads));
@@ -142,8 +128,8 @@ void AttentionMmaSync::place() {
           W.add(FirstRow, W.mul(Group, W.index(S.WarpgroupQueries)))};
   Blocks = keyBlocks(FirstRow, S.TileQueries);
   Queries = rowsOf(A.Q, Head, QueryCount, A.Depth);
-  Keys = rowsOf(A.K, KeyHead, KeyCount, A.Depth);
-  HeadValues = rowsOf(A.V, KeyHead, KeyCount, A.Width);
+  Keys = rowsOf(A.K, Tile.KeyHead, KeyCount, A.Depth);
+  HeadValues = rowsOf(A.V, Tile.KeyHead, KeyCount, A.Width);
   Results = rowsOf(A.Y, Head, QueryCount, A.Width);
 }
 
@@ -311,23 +297,13 @@ void AttentionMmaSync::waitForCopies() {
 // A block of keys
 //===----------------------------------------------------------------------===//
 
-/// Sums and totals shrink where the greatest score grows: only where powers
-/// could be above 2^8, so that most steps shrink nothing. The first has minus
-/// infinity as the greatest so far, and shrinks zeros.
+/// Sums and totals shrink where the greatest score grows. The first block
+/// shrinks zeros.
 AttentionMmaSync::State AttentionMmaSync::grown(const State &Before,
                                                 Value Most) {
-  Value Greater = apply(ColumnTy, {Before.Most, Most}, [&](ValueRange In) {
-    return compute<arith::MaxNumFOp>(In[0], In[1]);
-  });
-  Value Growth = apply(ColumnTy, {Greater, Before.Most}, [&](ValueRange In) {
-    return compute<arith::SubFOp>(In[0], In[1]);
-  });
-  Value Grows = tile::WarpAboveOp::create(W.B, W.Loc, W.B.getI1Type(), Growth,
-                                          f32(MostGrowth / Scale));
+  auto [Grows, Kept, Greater] = growth(Before.Most, Most);
   State After = Before;
-  After.Most = apply(ColumnTy, {Greater, Before.Most}, [&](ValueRange In) {
-    return arith::SelectOp::create(W.B, W.Loc, Grows, In[0], In[1]).getResult();
-  });
+  After.Most = Kept;
   auto If = scf::IfOp::create(
       W.B, W.Loc, TypeRange{Before.Sums.getType(), Before.Total.getType()},
       Grows, /*withElseRegion=*/true);

@@ -48,6 +48,25 @@ tile::SharedType AttentionSoftmax::shared(int64_t Rows, int64_t Columns) {
                                Swizzle);
 }
 
+AttentionSoftmax::BlockQueries
+AttentionSoftmax::blockQueries(int64_t TileQueries) {
+  Value Heads = toI32(W.size(A.HeadsSize));
+  Value PerGroup = compute<arith::DivUIOp>(Heads, toI32(W.size(A.GroupsSize)));
+  Value Tiles = ceilDivI32(Queries32, TileQueries);
+  Value Block = toI32(W.block());
+  Value Tile = compute<arith::RemUIOp>(Block, Tiles),
+        OfBatch = compute<arith::DivUIOp>(Block, Tiles);
+  if (A.Offset)
+    Tile = compute<arith::SubIOp>(compute<arith::SubIOp>(Tiles, i32(1)), Tile);
+  Value Head = compute<arith::RemUIOp>(OfBatch, Heads);
+  BlockQueries Mine;
+  Mine.Batch = toIndex(compute<arith::DivUIOp>(OfBatch, Heads));
+  Mine.Head = toIndex(Head);
+  Mine.KeyHead = toIndex(compute<arith::DivUIOp>(Head, PerGroup));
+  Mine.FirstRow = toIndex(compute<arith::MulIOp>(Tile, i32(TileQueries)));
+  return Mine;
+}
+
 AttentionSoftmax::KeyBlocks AttentionSoftmax::keyBlocks(Value FirstRow,
                                                         int64_t TileQueries) {
   if (!Offset32)
@@ -179,6 +198,25 @@ Value AttentionSoftmax::visible(const QueriesAt &Where, Value Scores,
 
 /// The greatest score, scaled; 0 where a query has seen nothing, as infinities
 /// would cancel to NaN.
+AttentionSoftmax::Growth AttentionSoftmax::growth(Value Before, Value Most) {
+  /// The power of two that powers of scores may reach before sums are shrunk.
+  constexpr double MostGrowth = 8;
+  Growth After;
+  After.Greater = apply(ColumnTy, {Before, Most}, [&](ValueRange In) {
+    return compute<arith::MaxNumFOp>(In[0], In[1]);
+  });
+  Value By = apply(ColumnTy, {After.Greater, Before}, [&](ValueRange In) {
+    return compute<arith::SubFOp>(In[0], In[1]);
+  });
+  After.Grows = tile::WarpAboveOp::create(W.B, W.Loc, W.B.getI1Type(), By,
+                                          f32(MostGrowth / Scale));
+  After.Most = apply(ColumnTy, {After.Greater, Before}, [&](ValueRange In) {
+    return arith::SelectOp::create(W.B, W.Loc, After.Grows, In[0], In[1])
+        .getResult();
+  });
+  return After;
+}
+
 Value AttentionSoftmax::shiftOf(Value Most, bool MayBeNone) {
   Value Factor = f32(Scale);
   return apply(ColumnTy, Most, [&](ValueRange In) -> Value {

@@ -33,6 +33,16 @@ protected:
     Value Count; ///< at least 1
     Value Whole; ///< those in front that need no mask
   };
+  /// The tile of queries of one head that a block has: index.
+  struct BlockQueries {
+    Value Batch, Head, KeyHead, FirstRow;
+  };
+  /// The greatest score so far, with that of one more block of keys.
+  struct Growth {
+    Value Grows; ///< i1: sums and totals shrink
+    Value Most;  ///< what powers are relative to: `Greater` where it grows
+    Value Greater;
+  };
 
   AttentionSoftmax(FusedKernel &Form, AttentionKernel &A)
       : TileBuilder(Form), A(A) {}
@@ -50,6 +60,10 @@ protected:
   /// A tile of heads' elements, with the widest swizzle that a row is a
   /// multiple of.
   tile::SharedType shared(int64_t Rows, int64_t Columns);
+  /// Blocks of a head follow one another, so that those that run together read
+  /// the same keys. Under a causal mask the one with most keys comes first:
+  /// what is left at the end is short. After declareSizes().
+  BlockQueries blockQueries(int64_t TileQueries);
   KeyBlocks keyBlocks(Value FirstRow, int64_t TileQueries);
   /// Products bent by the softcap, if there is one.
   Value capped(Value Products);
@@ -68,6 +82,9 @@ protected:
     return A.Offset || A.Facts.divisor(A.Keys) % TileKeys != 0;
   }
   Value greatest(Value Scores, int64_t Chains);
+  /// Sums and totals shrink only where powers could be above 2^8, so that most
+  /// steps shrink nothing. The first block has minus infinity before it.
+  Growth growth(Value Before, Value Most);
   /// What is subtracted in the exponent. `MayBeNone`: a query may have seen
   /// nothing.
   Value shiftOf(Value Most, bool MayBeNone);
