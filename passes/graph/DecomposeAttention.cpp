@@ -271,6 +271,10 @@ struct DecomposeAttentionPass
     if (Facts.range(V.getDims()[2]).Min < 1)
       return "its number of keys may be 0";
     schedule::DecodeShape Few;
+    // What a schedule has registers for depends on these, too.
+    Many.Causal = Op.getCausal().has_value();
+    Many.Scored = Op.getBias() || Op.getMask();
+    Many.Capped = Op.getSoftcap().has_value();
     Many.Depth = Few.Depth = int64_t(llvm::alignTo(uint64_t(*Depth), HeadUnit));
     Many.Width = Few.Width = int64_t(llvm::alignTo(uint64_t(*Width), HeadUnit));
     bool IsFew = hasFewQueries(Q.getDims()[2], Facts);

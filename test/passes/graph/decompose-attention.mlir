@@ -8,6 +8,7 @@
 // RUN: kpc-opt --decompose-attention=targets=host:x86-64-v3 %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=HOST --allow-empty
 // RUN: kpc-opt --decompose-attention=targets=sm_90a %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=FILLED
 // RUN: kpc-opt --decompose-attention='targets=sm_90a,sm_100a tf32=true' %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=SYNC
+// RUN: kpc-opt --decompose-attention=targets=sm_80,sm_90a,sm_100a %s | FileCheck %s --check-prefix=BIASED
 // RUN: not kpc-opt --decompose-attention=targets=sm_9 %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // UNKNOWN: sm_9
@@ -139,5 +140,25 @@ module attributes {graph.symbols = {s = {min = 1}, t = {min = 1}, n = {min = 1, 
   func.func @wide_few(%q: !wide_one, %k: !wide) -> !wide_one {
     %0 = graph.attention %q, %k, %k scale 0.125 : !wide_one, !wide, !wide
     return %0 : !wide_one
+  }
+
+  // Scores with a bias need more registers than those without: with heads of 128
+  // of f32, no schedule has them.
+  // CHECK-LABEL: func.func @bias_of_f32
+  // BIASED-LABEL: func.func @bias_of_f32
+  // BIASED-NOT: graph.attention
+  func.func @bias_of_f32(%q: !graph.tensor<[1, 8, 49, 32], f32>, %k: !graph.tensor<[1, 8, 49, 32], f32>,
+                         %v: !graph.tensor<[1, 8, 49, 128], f32>, %bias: !graph.tensor<[1, 8, 49, 49], f32>)
+      -> !graph.tensor<[1, 8, 49, 128], f32> {
+    %y = graph.attention %q, %k, %v bias %bias scale 0.1767 : !graph.tensor<[1, 8, 49, 32], f32>, !graph.tensor<[1, 8, 49, 32], f32>, !graph.tensor<[1, 8, 49, 128], f32>, !graph.tensor<[1, 8, 49, 49], f32>
+    return %y : !graph.tensor<[1, 8, 49, 128], f32>
+  }
+
+  // BIASED-LABEL: func.func @no_bias_of_f32
+  // BIASED: graph.attention
+  func.func @no_bias_of_f32(%q: !graph.tensor<[1, 8, 49, 32], f32>, %k: !graph.tensor<[1, 8, 49, 32], f32>,
+                            %v: !graph.tensor<[1, 8, 49, 128], f32>) -> !graph.tensor<[1, 8, 49, 128], f32> {
+    %y = graph.attention %q, %k, %v scale 0.1767 : !graph.tensor<[1, 8, 49, 32], f32>, !graph.tensor<[1, 8, 49, 32], f32>, !graph.tensor<[1, 8, 49, 128], f32>
+    return %y : !graph.tensor<[1, 8, 49, 128], f32>
   }
 }
