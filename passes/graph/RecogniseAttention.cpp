@@ -26,10 +26,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeHeads.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/LinearIndex.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RowSpace.h"
+#include "passes/graph/ScoreSpace.h"
 #include "passes/graph/ScoreTerms.h"
 
 #include <cmath>
@@ -124,23 +126,43 @@ SmallVector<int64_t> swappedLast(int64_t Rank) {
   return Perm;
 }
 
-/// Whether `V` is a product with what may be done to scores behind it.
-bool endsInGemm(Value V) {
+/// Whether `V` is the same along its last dimension: a factor of a row.
+bool isOfRows(Value V) {
+  auto Broadcast = V.getDefiningOp<BroadcastOp>();
+  if (!Broadcast)
+    return false;
+  SymbolicTensorType From = typeOf(Broadcast.getX());
+  return From.getRank() == 0 || From.getDims().back() == Expr(1);
+}
+
+/// Follows scores from what the softmax is of to their product: what stands
+/// behind it may be there. Null where there is none. `Sizes` becomes those of
+/// the first value on the way of four dimensions or more.
+Value scoresUnder(Value V, SmallVectorImpl<Expr> *Sizes = nullptr) {
   constexpr unsigned MostSteps = 16;
   for (unsigned Steps = 0; Steps < MostSteps; ++Steps) {
     double Ignored = 1;
     V = withoutFactors(V, Ignored);
+    if (Sizes && typeOf(V).getRank() > int64_t(Sizes->size()))
+      Sizes->assign(typeOf(V).getDims().begin(), typeOf(V).getDims().end());
     Operation *Def = V.getDefiningOp();
     if (isa_and_present<MatmulOp, TanhOp>(Def))
-      return true;
+      return V;
     if (auto Select = dyn_cast_or_null<SelectOp>(Def))
       V = constantScalar(Select.getB()) ? Select.getA() : Select.getB();
     else if (auto Sum = dyn_cast_or_null<AddOp>(Def))
       V = Sum.getA().getDefiningOp<BroadcastOp>() ? Sum.getB() : Sum.getA();
+    else if (isa_and_present<MulOp, DivOp>(Def) && isOfRows(Def->getOperand(1)))
+      V = Def->getOperand(0);
+    else if (isa_and_present<MulOp>(Def) && isOfRows(Def->getOperand(0)))
+      V = Def->getOperand(1);
+    else if (auto Op = dyn_cast_or_null<ReshapeOp>(Def);
+             Op && keepsMatrices(Op))
+      V = Op.getX();
     else
-      return false;
+      return {};
   }
-  return false;
+  return {};
 }
 
 /// Keys or values before each head was repeated for several of the queries'.
@@ -181,7 +203,8 @@ std::string describe(AttentionOp Op) {
 /// One attempt at one product.
 class Attention {
 public:
-  explicit Attention(MatmulOp Product) : Product(Product), B(Product) {}
+  Attention(MatmulOp Product, const shape::Facts &Facts)
+      : Product(Product), Facts(Facts), B(Product) {}
 
   /// Null, with `Why` where it looked like attention.
   Value write();
@@ -190,38 +213,67 @@ public:
 
 private:
   bool readScores(Value Logits);
+  Value towardsProduct(Value X, double &Factor);
   Value keysBeforeTranspose(Value Transposed);
-  Value fourDims(Value V);
+  Value timesRows(Value Queries);
   bool refuse(const std::string &Text) {
     Why = Text;
     return false;
   }
 
   MatmulOp Product, ScoreProduct;
+  const shape::Facts &Facts;
   OpBuilder B;
   double Scale = 1;
   std::optional<double> Softcap;
+  std::optional<ScoreSpace> Space;
   std::optional<ScoreTerms> Terms;
+  /// [batch, heads, queries, 1] that rows of scores are multiplied by, or
+  /// divided (`true`).
+  SmallVector<std::pair<Value, bool>> RowFactors;
   Value Q, K, V, Y;
 };
+
+/// `X` without factors, of all scores or of rows, and without reshapes that
+/// rename leading dimensions.
+Value Attention::towardsProduct(Value X, double &Factor) {
+  while (true) {
+    X = withoutFactors(X, Factor);
+    auto Reshape = X.getDefiningOp<ReshapeOp>();
+    if (Reshape && keepsMatrices(Reshape)) {
+      X = Reshape.getX();
+      continue;
+    }
+    auto Mul = X.getDefiningOp<MulOp>();
+    auto Div = X.getDefiningOp<DivOp>();
+    Operation *By = Mul ? Mul.getOperation() : Div.getOperation();
+    if (!By)
+      return X;
+    bool Second = isOfRows(By->getOperand(1));
+    if (!Second && !(Mul && isOfRows(Mul.getA())))
+      return X;
+    RowFactors.push_back({By->getOperand(Second ? 1 : 0), Div != nullptr});
+    X = By->getOperand(Second ? 0 : 1);
+  }
+}
 
 /// Walks from what the softmax is of back to the product.
 bool Attention::readScores(Value Logits) {
   SymbolicTensorType Ty = typeOf(Logits);
-  if (Ty.getRank() == 4)
-    Terms.emplace(B, Ty);
-  else if (Ty.getRank() == 3)
-    Terms.emplace(B, Ty.withDims({Ty.getDims()[0], Expr(1), Ty.getDims()[1],
-                                  Ty.getDims()[2]}));
+  SmallVector<Expr> Widest(Ty.getDims());
+  scoresUnder(Logits, &Widest);
+  if (std::optional<ScoreSpace> Known = ScoreSpace::of(B, Widest))
+    Space.emplace(*Known);
   else
-    return refuse("its scores have " + std::to_string(Ty.getRank()) +
+    return refuse("its scores have " + std::to_string(Widest.size()) +
                   " dimensions");
+  Terms.emplace(B, Ty.withDims(Space->sizes()));
   Value X = Logits;
   while (true) {
     double Factor = 1;
-    X = withoutFactors(X, Factor);
-    if (Factor != 1 && !X.getDefiningOp<MatmulOp>() &&
-        !X.getDefiningOp<TanhOp>())
+    X = towardsProduct(X, Factor);
+    bool Scaled = Factor != 1 || !RowFactors.empty();
+    if (Scaled && !X.getDefiningOp<MatmulOp>() && !X.getDefiningOp<TanhOp>())
       return refuse("a factor stands behind what is added to its scores");
     if (auto Matmul = X.getDefiningOp<MatmulOp>()) {
       Scale *= Factor;
@@ -229,10 +281,11 @@ bool Attention::readScores(Value Logits) {
       return true;
     }
     if (auto Tanh = X.getDefiningOp<TanhOp>()) {
+      bool OfRows = !RowFactors.empty();
       double Inner = 1;
-      Value Under = withoutFactors(Tanh.getX(), Inner);
-      auto Matmul = Under.getDefiningOp<MatmulOp>();
-      if (!Matmul || !(Factor > 0) || !(Inner > 0))
+      auto Matmul =
+          towardsProduct(Tanh.getX(), Inner).getDefiningOp<MatmulOp>();
+      if (!Matmul || OfRows || !(Factor > 0) || !(Inner > 0))
         return refuse("its tanh is not of a product");
       // factor · tanh(inner · s) = cap · tanh(scale · s / cap)
       Softcap = Factor;
@@ -249,7 +302,7 @@ bool Attention::readScores(Value Logits) {
         return refuse("a select among its scores hides none");
       if (!C)
         Seen = NotOp::create(B, Select.getLoc(), Seen);
-      if (!Terms->hide(Seen, *Hidden))
+      if (!Terms->hide(Space->spread(Seen), *Hidden))
         return refuse("its mask does not fit the scores");
       X = C ? Select.getA() : Select.getB();
       continue;
@@ -260,50 +313,68 @@ bool Attention::readScores(Value Logits) {
                         ? "its scores are the result of " +
                               X.getDefiningOp()->getName().stripDialect().str()
                         : "its scores are an input of the model");
-    bool Left = endsInGemm(Add.getA());
-    if (!Left && !endsInGemm(Add.getB()))
+    bool Left = scoresUnder(Add.getA()) != nullptr;
+    if (!Left && !scoresUnder(Add.getB()))
       return refuse("its scores are a sum without a product");
-    if (!Terms->add(Left ? Add.getB() : Add.getA()))
+    if (!Terms->add(Space->spread(Left ? Add.getB() : Add.getA())))
       return refuse("what is added to its scores does not fit them");
     X = Left ? Add.getA() : Add.getB();
   }
 }
 
-/// [batch, heads, keys, depth] of [batch, heads, depth, keys].
+/// Keys with their own size last, of those that are turned for the product;
+/// null where turning them back would move all of them for a few queries.
 Value Attention::keysBeforeTranspose(Value Transposed) {
   Location Loc = Transposed.getLoc();
-  int64_t Rank = typeOf(Transposed).getRank();
-  if (Transposed.getDefiningOp<TransposeOp>())
-    return B.createOrFold<TransposeOp>(Loc, Transposed, swappedLast(Rank));
+  SymbolicTensorType Ty = typeOf(Transposed);
+  auto TurnedBack = [&](Value V) {
+    return B.createOrFold<TransposeOp>(Loc, V,
+                                       swappedLast(typeOf(V).getRank()));
+  };
   // Batch and heads as one dimension while the keys were turned.
-  auto Out = Transposed.getDefiningOp<ReshapeOp>();
-  auto Transpose =
-      Out ? Out.getX().getDefiningOp<TransposeOp>() : TransposeOp();
-  if (!Transpose || Rank != 4 ||
-      !llvm::equal(Transpose.getPerm(), swappedLast(3)))
+  auto Split = Transposed.getDefiningOp<ReshapeOp>();
+  if (Split && keepsMatrices(Split) &&
+      Split.getX().getDefiningOp<TransposeOp>()) {
+    SmallVector<Expr> Sizes(Ty.getDims());
+    std::swap(Sizes[Sizes.size() - 1], Sizes[Sizes.size() - 2]);
+    return B.createOrFold<ReshapeOp>(Loc, Ty.withDims(Sizes),
+                                     TurnedBack(Split.getX()));
+  }
+  if (!Transposed.getDefiningOp<TransposeOp>() &&
+      hasFewQueries(Space->sizes()[2], Facts))
     return {};
-  SymbolicTensorType Ty = typeOf(Transposed), Flat = typeOf(Transpose.getX());
-  SmallVector<Expr> Sizes(Ty.getDims());
-  std::swap(Sizes[2], Sizes[3]);
-  if (Flat.getDims()[1] != Sizes[2] || Flat.getDims()[2] != Sizes[3])
-    return {};
-  return B.createOrFold<ReshapeOp>(Loc, Ty.withDims(Sizes), Transpose.getX());
+  return TurnedBack(Transposed);
 }
 
-Value Attention::fourDims(Value In) {
-  SymbolicTensorType Ty = typeOf(In);
-  if (Ty.getRank() == 4)
-    return In;
-  ArrayRef<Expr> D = Ty.getDims();
-  return B.createOrFold<ReshapeOp>(
-      In.getLoc(), Ty.withDims({D[0], Expr(1), D[1], D[2]}), In);
+/// What rows of scores are multiplied by, queries may be.
+Value Attention::timesRows(Value Queries) {
+  for (auto [By, Divides] : RowFactors) {
+    Location Loc = By.getLoc();
+    Value Spread = Space->spread(By);
+    while (auto Op = Spread.getDefiningOp<BroadcastOp>())
+      Spread = Op.getX();
+    SymbolicTensorType Ty = typeOf(Spread).withDims(typeOf(Queries).getDims());
+    Value Factor = BroadcastOp::create(B, Loc, Ty, Spread);
+    if (typeOf(Queries) != Ty)
+      Queries = CastOp::create(B, Loc, Queries, Ty.getElementType());
+    Queries = Divides ? DivOp::create(B, Loc, Queries, Factor).getResult()
+                      : MulOp::create(B, Loc, Queries, Factor).getResult();
+  }
+  return Queries;
 }
 
 Value Attention::write() {
-  Value Logits = softmaxOf(Product.getA());
+  Value Powers = Product.getA();
+  bool Once = Powers.hasOneUse();
+  for (auto Op = Powers.getDefiningOp<ReshapeOp>(); Op && keepsMatrices(Op);
+       Op = Powers.getDefiningOp<ReshapeOp>()) {
+    Powers = Op.getX();
+    Once = Once && Powers.hasOneUse();
+  }
+  Value Logits = softmaxOf(Powers);
   if (!Logits)
     return {};
-  if (!Product.getA().hasOneUse()) {
+  if (!Once) {
     refuse("its weights are used elsewhere as well");
     return {};
   }
@@ -313,7 +384,7 @@ Value Attention::write() {
   Value Transposed = withoutFactors(ScoreProduct.getB(), Scale);
   K = keysBeforeTranspose(Transposed);
   if (!K) {
-    refuse("its keys are not the transpose of anything");
+    refuse("its keys lie transposed, and its queries are few");
     return {};
   }
   K = withoutFactors(K, Scale);
@@ -322,7 +393,8 @@ Value Attention::write() {
     return {};
   }
   V = throughCasts(Product.getB());
-  Q = fourDims(Q), K = fourDims(K), V = fourDims(V);
+  Q = timesRows(Space->matrices(Q));
+  K = Space->matrices(K), V = Space->matrices(V);
   const Expr &Heads = typeOf(Q).getDims()[1];
   Value FewK = beforeRepeat(B, K, Heads), FewV = beforeRepeat(B, V, Heads);
   if (typeOf(FewK).getDims()[1] == typeOf(FewV).getDims()[1])
@@ -419,10 +491,12 @@ struct RecogniseAttentionPass
         Op.replaceAllUsesWith(Better.getY());
         Op.erase();
       }
+    shape::Facts Facts =
+        symbolFacts(getOperation()->getParentOfType<ModuleOp>());
     SmallVector<MatmulOp> Products;
     getOperation().walk([&](MatmulOp Op) { Products.push_back(Op); });
     for (MatmulOp Op : Products) {
-      Attention Found(Op);
+      Attention Found(Op, Facts);
       Value Y = Found.write();
       if (Y) {
         remark::passed(

@@ -63,6 +63,19 @@ Value ScoreTerms::inFourDims(Value V) {
   return ReshapeOp::create(B, V.getLoc(), Ty.withDims(Sizes), V);
 }
 
+/// The condition behind bools that are cast of numbers, as older models keep
+/// their masks: 1 where a key is seen; null behind others.
+static Value conditionBehind(OpBuilder &B, Value Bools) {
+  auto Cast = Bools.getDefiningOp<CastOp>();
+  auto Chosen = Cast ? Cast.getX().getDefiningOp<SelectOp>() : SelectOp();
+  std::optional<double> A = Chosen ? splatValue(Chosen.getA()) : std::nullopt,
+                        C = Chosen ? splatValue(Chosen.getB()) : std::nullopt;
+  if (!A || !C || (*A != 0) == (*C != 0))
+    return {};
+  Value Condition = Chosen.getCondition();
+  return *A != 0 ? Condition : NotOp::create(B, Bools.getLoc(), Condition);
+}
+
 /// The conditions that hold together where `Seen` does.
 void ScoreTerms::split(Value Seen, SmallVectorImpl<Value> &Parts) {
   Operation *Def = Seen.getDefiningOp();
@@ -90,6 +103,11 @@ void ScoreTerms::split(Value Seen, SmallVectorImpl<Value> &Parts) {
     }
   }
   auto Reshape = dyn_cast_or_null<ReshapeOp>(Def);
+  bool IsMoved = Reshape && movesOnesOnly(Reshape);
+  if (Value Condition = conditionBehind(B, IsMoved ? Reshape.getX() : Seen))
+    return split(
+        B.createOrFold<ReshapeOp>(Seen.getLoc(), Seen.getType(), Condition),
+        Parts);
   if (auto Both = Reshape ? Reshape.getX().getDefiningOp<AndOp>() : AndOp();
       Both && movesOnesOnly(Reshape)) {
     for (Value One : {Both.getA(), Both.getB()})

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Triangles.h"
 #include "compiler/import/onnx/Importer.h"
 
 #include "compiler/import/onnx/model/Reader.h"
@@ -94,6 +95,8 @@ Value Importer::weight(const Tensor &T, Type Element, NodeImport &Reader) {
   std::string Source = ModelName + "#" + printable(T.Name);
   Tensor Plain = withPlainBools(T);
   Weight W{typeText(Element), Plain.Dims, Plain.Bytes, Plain.Keep};
+  if (Value Mask = frontend::triangleOf(Reader, W, Element))
+    return Mask;
   if (isSubByte(Element)) {
     W.ElementType = "ui8";
     W.Dims = {static_cast<int64_t>(Plain.Bytes.size())};

@@ -12,6 +12,7 @@
 /// archive.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Triangles.h"
 #include "compiler/import/torch/Importer.h"
 
 using namespace mlir;
@@ -140,6 +141,8 @@ Value Importer::build(const Payload &Data, const std::string &Name,
         Ty,
         {reinterpret_cast<const char *>(W->Bytes.data()), W->Bytes.size()}));
   }
+  if (Value Mask = frontend::triangleOf(Reader, *W, Element))
+    return Mask;
   Dims Sizes(W->Dims.begin(), W->Dims.end());
   std::string Shape = typeText(Element) + dimsText(Sizes);
   std::string &Source = Sources[{W->Bytes.data(), Shape}];

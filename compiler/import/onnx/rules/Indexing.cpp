@@ -29,6 +29,28 @@ static bool indicesFit(NodeImport &N, size_t Input, const Expr &Size) {
   return true;
 }
 
+/// A gather of places that are known and lie in equal steps is a slice, which
+/// others read in place. Null where it is none.
+static Value sliceInstead(NodeImport &N, Value X, Value Indices, int64_t Axis) {
+  const Contents *C = N.contents(1);
+  std::optional<std::vector<int64_t>> At = C ? C->integers() : std::nullopt;
+  Dims Sizes(N.dims(X));
+  std::optional<int64_t> Size = Sizes[static_cast<size_t>(Axis)].asConstant();
+  if (!At || At->empty() || !Size || N.rank(Indices) > 1)
+    return {};
+  for (int64_t &I : *At)
+    I += I < 0 ? *Size : 0;
+  int64_t Step = At->size() > 1 ? (*At)[1] - (*At)[0] : 1;
+  for (size_t I = 1; I < At->size(); ++I)
+    if (!Step || (*At)[I] - (*At)[I - 1] != Step)
+      return {};
+  Value Part = N.sliceAxis(X, Axis, At->front(), int64_t(At->size()), Step);
+  if (N.rank(Indices) == 1)
+    return Part;
+  Sizes.erase(Sizes.begin() + Axis);
+  return N.reshape(Part, Sizes);
+}
+
 static void importGather(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", 0);
   N.expectInputs(2, 2);
@@ -36,8 +58,10 @@ static void importGather(NodeImport &N) {
   if (N.bad())
     return;
   Axis = N.frontAxis(Axis, N.rank(X));
-  if (!N.bad() && indicesFit(N, 1, N.dims(X)[static_cast<size_t>(Axis)]))
-    N.result(0, N.gather(X, Indices, Axis));
+  if (N.bad() || !indicesFit(N, 1, N.dims(X)[static_cast<size_t>(Axis)]))
+    return;
+  Value Slice = sliceInstead(N, X, Indices, Axis);
+  N.result(0, Slice ? Slice : N.gather(X, Indices, Axis));
 }
 
 static void importGatherElements(NodeImport &N) {
