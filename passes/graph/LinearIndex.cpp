@@ -289,16 +289,19 @@ Found condition(Value V, bool Negated, unsigned &Budget) {
 }
 
 /// What two sides that are `Apart` by this have to say, if it is the same at
-/// every place. Indices are 0 or more, so the least is the offset where no
-/// factor is negative.
-std::optional<bool> holdsEverywhere(Predicate P, const LinearIndex &Apart) {
-  std::optional<int64_t> Offset = Apart.Offset.asConstant();
-  if (!Offset)
-    return std::nullopt;
-  bool Rises = llvm::all_of(Apart.Factors, [](int64_t F) { return F >= 0; });
-  bool Falls = llvm::all_of(Apart.Factors, [](int64_t F) { return F <= 0; });
-  bool AtLeast0 = Rises && *Offset >= 0, AtMost0 = Falls && *Offset <= 0;
-  bool Above0 = Rises && *Offset > 0, Below0 = Falls && *Offset < 0;
+/// every place of a value of these sizes: an index is between 0 and its size
+/// less 1. Where no place is, both may be said.
+std::optional<bool> holdsEverywhere(Predicate P, const LinearIndex &Apart,
+                                    ArrayRef<Expr> Sizes) {
+  Expr Least = Apart.Offset, Most = Apart.Offset;
+  for (auto [Factor, Size] : llvm::zip_equal(Apart.Factors, Sizes)) {
+    Expr &Moved = Factor < 0 ? Least : Most;
+    if (Factor != 0)
+      Moved = Moved + (Size - Expr(1)) * Factor;
+  }
+  std::optional<int64_t> Low = Least.asConstant(), High = Most.asConstant();
+  bool AtLeast0 = Low && *Low >= 0, AtMost0 = High && *High <= 0;
+  bool Above0 = Low && *Low > 0, Below0 = High && *High < 0;
   auto Either = [](bool Yes, bool No) {
     return Yes || No ? std::optional(Yes) : std::nullopt;
   };
@@ -333,7 +336,8 @@ std::optional<bool> decidedWithin(Value V, unsigned &Budget) {
   auto Compare = dyn_cast<CompareOp>(Def);
   Found A = Compare ? walk(Compare.getA(), Budget) : Found();
   Found B = A ? walk(Compare.getB(), Budget) : Found();
-  return B ? holdsEverywhere(Compare.getPredicate(), sum(*A, *B, -1))
+  return B ? holdsEverywhere(Compare.getPredicate(), sum(*A, *B, -1),
+                             typeOf(Compare.getA()).getDims())
            : std::nullopt;
 }
 

@@ -256,4 +256,33 @@ module attributes {graph.symbols = {b = {min = 1}, s = {min = 1}}} {
     %y = graph.matmul %w, %v : !s, !q
     return %y : !q
   }
+
+  // One query behind a cache sees all keys: the last of them is its own.
+  // CHECK-LABEL: func.func @one_query
+  // CHECK: graph.attention %arg0, %arg1, %arg2 scale 1.000000e+00 :
+  func.func @one_query(%q: !graph.tensor<[b, 4, 1, 64], f32>, %k: !graph.tensor<[b, 4, "s + 1", 64], f32>,
+                       %v: !graph.tensor<[b, 4, "s + 1", 64], f32>) -> !graph.tensor<[b, 4, 1, 64], f32> {
+    %kt = graph.transpose %k [0, 1, 3, 2] : !graph.tensor<[b, 4, "s + 1", 64], f32>
+    %p = graph.matmul %q, %kt : !graph.tensor<[b, 4, 1, 64], f32>, !graph.tensor<[b, 4, 64, "s + 1"], f32>
+    %keys = graph.iota axis 0 : !graph.tensor<["s + 1"], i64>
+    %all = graph.iota axis 0 : !graph.tensor<["s + 1"], i64>
+    %at = graph.slice %all start <[s]> step [1] : !graph.tensor<["s + 1"], i64> to !graph.tensor<[1], i64>
+    %query = graph.broadcast %at : !graph.tensor<[1], i64> to !graph.tensor<["s + 1"], i64>
+    %seen = graph.compare le, %keys, %query : !graph.tensor<["s + 1"], i64>
+    %mask = graph.broadcast %seen : !graph.tensor<["s + 1"], i1> to !graph.tensor<[b, 4, 1, "s + 1"], i1>
+    %c = graph.constant dense<-1.0e9> : tensor<f32>
+    %cs = graph.broadcast %c : !graph.tensor<[], f32> to !graph.tensor<[b, 4, 1, "s + 1"], f32>
+    %l = graph.select %mask, %p, %cs : !graph.tensor<[b, 4, 1, "s + 1"], i1>, !graph.tensor<[b, 4, 1, "s + 1"], f32>
+    %top = graph.reduce max, %l axes [3] : !graph.tensor<[b, 4, 1, "s + 1"], f32>
+    %top1 = graph.reshape %top : !graph.tensor<[b, 4, 1], f32> to !graph.tensor<[b, 4, 1, 1], f32>
+    %tops = graph.broadcast %top1 : !graph.tensor<[b, 4, 1, 1], f32> to !graph.tensor<[b, 4, 1, "s + 1"], f32>
+    %d = graph.sub %l, %tops : !graph.tensor<[b, 4, 1, "s + 1"], f32>
+    %e = graph.exp %d : !graph.tensor<[b, 4, 1, "s + 1"], f32>
+    %sum = graph.reduce sum, %e axes [3] : !graph.tensor<[b, 4, 1, "s + 1"], f32>
+    %sum1 = graph.reshape %sum : !graph.tensor<[b, 4, 1], f32> to !graph.tensor<[b, 4, 1, 1], f32>
+    %sums = graph.broadcast %sum1 : !graph.tensor<[b, 4, 1, 1], f32> to !graph.tensor<[b, 4, 1, "s + 1"], f32>
+    %w = graph.div %e, %sums : !graph.tensor<[b, 4, 1, "s + 1"], f32>
+    %y = graph.matmul %w, %v : !graph.tensor<[b, 4, 1, "s + 1"], f32>, !graph.tensor<[b, 4, "s + 1", 64], f32>
+    return %y : !graph.tensor<[b, 4, 1, 64], f32>
+  }
 }
