@@ -48,7 +48,7 @@ struct ToHeads {
   Value Bias; ///< a vector; null where there is none
   ReshapeOp Heads;
   int64_t Columns = 0;
-  ArrayRef<Expr> Sizes; ///< of the heads
+  SmallVector<Expr, 4> Sizes; ///< [batch, sequence, heads, depth]
 
   static std::optional<ToHeads> read(MatmulOp Product);
   ArrayRef<Expr> dims() const { return Sizes; }
@@ -87,11 +87,14 @@ std::optional<ToHeads> ToHeads::read(MatmulOp Product) {
   Found.Heads = dyn_cast<ReshapeOp>(*Y.user_begin());
   if (!Found.Heads || typeOf(Found.Heads.getY()).getRank() != 4)
     return std::nullopt;
-  std::optional<int64_t> Count = typeOf(Found.Heads.getY()).getStaticDim(2),
-                         Depth = typeOf(Found.Heads.getY()).getStaticDim(3);
+  llvm::append_range(Found.Sizes, typeOf(Found.Heads.getY()).getDims());
+  // A sequence of one: its transpose to [batch, heads, 1, depth] is a reshape.
+  if (Found.Sizes[2] == Expr(1) && Found.Sizes[1] != Expr(1))
+    std::swap(Found.Sizes[1], Found.Sizes[2]);
+  std::optional<int64_t> Count = Found.Sizes[2].asConstant(),
+                         Depth = Found.Sizes[3].asConstant();
   if (!Count || !Depth || *Count * *Depth != *Columns)
     return std::nullopt;
-  Found.Sizes = typeOf(Found.Heads.getY()).getDims();
   return Found;
 }
 
@@ -140,10 +143,11 @@ void merge(ArrayRef<ToHeads> Parts, OpBuilder &B) {
   for (ToHeads Part : Parts) {
     auto Start =
         DimsAttr::get(B.getContext(), {Expr(0), Expr(0), Expr(Begin), Expr(0)});
-    Value Own =
-        SliceOp::create(B, Part.Heads.getLoc(), Part.Heads.getType(), Heads,
-                        Start, B.getDenseI64ArrayAttr({1, 1, 1, 1}));
-    Part.Heads.replaceAllUsesWith(Own);
+    Location Of = Part.Heads.getLoc();
+    Value Own = SliceOp::create(B, Of, Ty.withDims(Part.Sizes), Heads, Start,
+                                B.getDenseI64ArrayAttr({1, 1, 1, 1}));
+    Part.Heads.replaceAllUsesWith(
+        B.createOrFold<ReshapeOp>(Of, Part.Heads.getType(), Own));
     Begin += Part.Columns / Depth;
   }
   remark::passed(Loc,

@@ -61,22 +61,37 @@ constexpr int64_t ThreadColumns = 8;
 // Those that read the heads
 //===----------------------------------------------------------------------===//
 
-/// The dimension of heads `<[…, heads, depth]>`.
-int64_t headsOf(Value V) { return typeOf(V).getRank() - 2; }
+/// The dimension of heads of a view `<[…, heads, depth]>`, which may have
+/// others of size 1 behind the heads (one token of `[batch, heads, 1, depth]`);
+/// none where it is no view of the `AsHeads`.
+std::optional<int64_t> headsIn(ArrayRef<Expr> View, ArrayRef<Expr> AsHeads) {
+  auto Larger = [](ArrayRef<Expr> Sizes) {
+    return llvm::filter_to_vector(
+        Sizes, [](const Expr &Size) { return Size != Expr(1); });
+  };
+  if (View == AsHeads)
+    return int64_t(View.size()) - 2;
+  const Expr &Heads = AsHeads[AsHeads.size() - 2];
+  if (View.size() < 2 || Heads == Expr(1) || AsHeads.back() == Expr(1) ||
+      View.back() != AsHeads.back() || Larger(View) != Larger(AsHeads))
+    return std::nullopt;
+  auto D = int64_t(View.size()) - 2;
+  while (View[D] == Expr(1))
+    --D;
+  return View[D] == Heads ? std::optional(D) : std::nullopt;
+}
 
-/// Whether an argument of a region is read at others than the turned heads
-/// alone.
-bool readsOtherHeads(Value V, const RopeRegion &Rope) {
+/// Whether an argument of a region, whose dimension `D` is heads, is read at
+/// others than the turned heads alone.
+bool readsOtherHeads(Value V, int64_t D, const RopeRegion &Rope) {
   return llvm::all_of(V.getUsers(), [&](Operation *User) {
     if (isa<CastOp>(User))
-      return readsOtherHeads(User->getResult(0), Rope);
+      return readsOtherHeads(User->getResult(0), D, Rope);
     auto Slice = dyn_cast<SliceOp>(User);
-    if (!Slice || Slice.getStep()[headsOf(V)] != 1)
+    if (!Slice || Slice.getStep()[D] != 1)
       return false;
-    std::optional<int64_t> First =
-        Slice.getStart().getDims()[headsOf(V)].asConstant();
-    std::optional<int64_t> Count =
-        typeOf(Slice.getY()).getStaticDim(headsOf(V));
+    std::optional<int64_t> First = Slice.getStart().getDims()[D].asConstant();
+    std::optional<int64_t> Count = typeOf(Slice.getY()).getStaticDim(D);
     return First && Count &&
            (*First + *Count <= Rope.First ||
             *First >= Rope.First + Rope.Rotated);
@@ -92,29 +107,32 @@ bool isReadByRegions(ReshapeOp View) {
 StringRef refusalOfUses(GemmRegion &Gemm, RopeRegion &Rope, ReshapeOp View,
                         const RopeSizes &Sizes) {
   StringRef Elsewhere = "the heads without RoPE are used elsewhere as well";
-  auto IsView = [&](Operation *User, int64_t Heads) {
+  auto HeadsOfView = [&](Operation *User,
+                         int64_t Heads) -> std::optional<int64_t> {
     auto Other = dyn_cast<ReshapeOp>(User);
-    return Other && isReadByRegions(Other) &&
-           typeOf(Other.getY()).getDims() == ArrayRef(Sizes.asHeads(Heads));
+    if (!Other || !isReadByRegions(Other))
+      return std::nullopt;
+    return headsIn(typeOf(Other.getY()).getDims(), Sizes.asHeads(Heads));
   };
   if (!View->hasOneUse())
     return Elsewhere;
   for (Operation *User : Gemm.Region.getOutputs()[0].getUsers()) {
     if (User == View)
       continue;
-    if (Rope.rotatesAll() || !IsView(User, Rope.count()))
+    std::optional<int64_t> D = HeadsOfView(User, Rope.count());
+    if (Rope.rotatesAll() || !D)
       return Elsewhere;
     for (OpOperand &Use : User->getUses())
       if (!readsOtherHeads(cast<RegionOp>(Use.getOwner())
                                .getBody()
                                .getArgument(Use.getOperandNumber()),
-                           Rope))
+                           *D, Rope))
         return Elsewhere;
   }
   if (Rope.rotatesAll())
     return {};
   for (Operation *User : Rope.Region.getOutputs()[0].getUsers())
-    if (!IsView(User, Rope.Rotated))
+    if (!HeadsOfView(User, Rope.Rotated))
       return "its result is used by more than kernels that read heads";
   return {};
 }
@@ -137,22 +155,23 @@ bool isMadeOf(ValueRange From, RegionOp Of) {
 }
 
 /// Makes the argument `V`, or what it is cast to, all heads where it was the
-/// turned ones.
-void readAmongAll(Value V, SymbolicTensorType All, const RopeRegion &Rope) {
+/// turned ones. `D` is its dimension of heads.
+void readAmongAll(Value V, int64_t D, SymbolicTensorType All,
+                  const RopeRegion &Rope) {
   SymbolicTensorType Part = typeOf(V);
   V.setType(Part.withDims(All.getDims()));
   for (OpOperand &Use : llvm::make_early_inc_range(V.getUses())) {
     Operation *User = Use.getOwner();
     SmallVector<Expr> Start(Part.getRank(), Expr(0));
-    Start[headsOf(V)] = Expr(Rope.First);
+    Start[D] = Expr(Rope.First);
     if (isa<CastOp>(User)) {
-      readAmongAll(User->getResult(0), All, Rope);
+      readAmongAll(User->getResult(0), D, All, Rope);
       continue;
     }
     if (auto Slice = dyn_cast<SliceOp>(User)) {
       Start.assign(Slice.getStart().getDims().begin(),
                    Slice.getStart().getDims().end());
-      Start[headsOf(V)] = Start[headsOf(V)] + Expr(Rope.First);
+      Start[D] = Start[D] + Expr(Rope.First);
       Slice.setStartAttr(DimsAttr::get(V.getContext(), Start));
       continue;
     }
@@ -287,19 +306,23 @@ void RopeFuser::replace(GemmRegion &Gemm, RopeRegion &Rope,
   if (Rope.rotatesAll()) {
     Old.replaceAllUsesWith(SeenAs(typeOf(Old).getDims()));
   } else {
-    Value All = SeenAs(Sizes.asHeads(Rope.count()));
     llvm::SetVector<RegionOp> Readers;
     for (Value Heads : {Old, Before})
       for (Operation *View : llvm::to_vector(Heads.getUsers())) {
         if (View ==
             Rope.Region->getOperand(Rope.X.getArgNumber()).getDefiningOp())
           continue;
+        SmallVector<Expr> Dims(typeOf(View->getResult(0)).getDims());
+        int64_t Count = Heads == Old ? Rope.Rotated : Rope.count();
+        int64_t D = *headsIn(Dims, Sizes.asHeads(Count));
+        Dims[D] = Expr(Rope.count());
+        Value All = SeenAs(Dims);
         for (OpOperand &Use : View->getUses()) {
           auto Reader = cast<RegionOp>(Use.getOwner());
           Readers.insert(Reader);
           if (Heads == Old)
             readAmongAll(Reader.getBody().getArgument(Use.getOperandNumber()),
-                         typeOf(All), Rope);
+                         D, typeOf(All), Rope);
         }
         View->replaceAllUsesWith(ValueRange{All});
         View->erase();

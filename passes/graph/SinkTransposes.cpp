@@ -19,6 +19,7 @@
 #include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RefinedDims.h"
+#include "passes/graph/RowSpace.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -202,6 +203,43 @@ struct TransposeOfOnes : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// reshape(slice(x)) that only moves dimensions of size 1, which x has as well
+///   → slice(reshape(x)): what reads the slice reads x in its place.
+struct MoveOnesBeforeSlice : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp Op,
+                                PatternRewriter &R) const override {
+    auto Slice = Op.getX().getDefiningOp<SliceOp>();
+    if (!Slice || !movesOnesOnly(Op))
+      return failure();
+    SymbolicTensorType Whole = typeOf(Slice.getX()), To = typeOf(Op.getY());
+    ArrayRef<Expr> Part = typeOf(Slice.getY()).getDims();
+    SmallVector<size_t> Kept;
+    for (auto [D, Size] : llvm::enumerate(Part))
+      if (Size != Expr(1))
+        Kept.push_back(D);
+      else if (Whole.getDims()[D] != Expr(1))
+        return failure();
+    SmallVector<Expr> Sizes(To.getDims()), Starts(Sizes.size(), Expr(0));
+    SmallVector<int64_t> Steps(Sizes.size(), 1);
+    size_t Next = 0;
+    for (auto [D, Size] : llvm::enumerate(To.getDims())) {
+      if (Size == Expr(1))
+        continue;
+      size_t From = Kept[Next++];
+      Sizes[D] = Whole.getDims()[From];
+      Starts[D] = Slice.getStart().getDims()[From];
+      Steps[D] = Slice.getStep()[From];
+    }
+    Value Moved = R.createOrFold<ReshapeOp>(Op.getLoc(), To.withDims(Sizes),
+                                            Slice.getX());
+    R.replaceOpWithNewOp<SliceOp>(Op, To, Moved,
+                                  DimsAttr::get(R.getContext(), Starts),
+                                  R.getDenseI64ArrayAttr(Steps));
+    return success();
+  }
+};
+
 /// concat(T(a), T(b)) → T(concat(a, b)).
 struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -330,7 +368,7 @@ struct SinkTransposesPass
                RaiseThroughBroadcast, SinkThroughConcat, SinkThroughReshape,
                SinkThroughPad, SinkThroughSlice>(&getContext());
       if (OnesToo)
-        Patterns.add<TransposeOfOnes>(&getContext());
+        Patterns.add<TransposeOfOnes, MoveOnesBeforeSlice>(&getContext());
       if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns),
                                        inOneBlock())))
         getOperation().emitWarning(
