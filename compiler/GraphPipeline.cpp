@@ -476,6 +476,9 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp(Gates));
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm(Rope));
   }
+  // The host has no launches to save.
+  if (Options.Fuse && For.isGpu())
+    Passes.addNestedPass<func::FuncOp>(graph::createFuseSiblings());
   // Of f32: wgmma multiplies what is rounded, mma.sync the rest.
   bool Rounds = roundsToTf32(Options, For),
        TurnsF32 = Rounds || (!isNarrow(Options) && multipliesF32(Options, For));

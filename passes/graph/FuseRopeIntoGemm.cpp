@@ -307,6 +307,7 @@ void RopeFuser::replace(GemmRegion &Gemm, RopeRegion &Rope,
     Old.replaceAllUsesWith(SeenAs(typeOf(Old).getDims()));
   } else {
     llvm::SetVector<RegionOp> Readers;
+    DenseMap<Type, Value> AllAs; ///< a kernel has each input once
     for (Value Heads : {Old, Before})
       for (Operation *View : llvm::to_vector(Heads.getUsers())) {
         if (View ==
@@ -316,7 +317,9 @@ void RopeFuser::replace(GemmRegion &Gemm, RopeRegion &Rope,
         int64_t Count = Heads == Old ? Rope.Rotated : Rope.count();
         int64_t D = *headsIn(Dims, Sizes.asHeads(Count));
         Dims[D] = Expr(Rope.count());
-        Value All = SeenAs(Dims);
+        Value &All = AllAs[typeOf(Result).withDims(Dims)];
+        if (!All)
+          All = SeenAs(Dims);
         for (OpOperand &Use : View->getUses()) {
           auto Reader = cast<RegionOp>(Use.getOwner());
           Readers.insert(Reader);

@@ -434,6 +434,18 @@ def FuseRopeIntoGemm : Pass<"fuse-rope-into-gemm", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def FuseSiblings : Pass<"fuse-siblings", "::mlir::func::FuncOp"> {
+  let summary = "Fuses small kernels of one form that do not wait for one another (horizontal fusion)";
+  let description = [{
+    Regions that are the same but for their inputs, elementwise or moving data, and
+    equally many kernels behind the model's inputs, become one with a result each:
+    the two that append to the caches of keys and values, for example. A kernel has
+    up to four results. One that only reads each element of another's result (a cast
+    for a kernel behind it) becomes part of that first. Each fusion is a remark of category `fusion`.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
   let summary = "Regions become kernels in linalg form, the function a plan";
   let description = [{
