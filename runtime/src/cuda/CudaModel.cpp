@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace kpc::rt::cuda {
 
@@ -336,6 +337,37 @@ Status CudaModel::uploadWeights(const rt::Model &M, const format::Target &T) {
   // on its way in the null stream, for which sessions' streams do not wait
   // (CUDA Driver API, "API synchronization behavior").
   return D.check(D->StreamSynchronize(nullptr), "upload weights");
+}
+
+Result<bool> CudaModel::takesConditions() {
+  std::lock_guard<std::mutex> Guard(SharedLock);
+  const Driver &D = TheContext->driver();
+  if (TakesConditions != Conditions::Unknown)
+    return TakesConditions == Conditions::Taken;
+  TakesConditions = Conditions::Refused;
+  if (!D->GraphAddNode || !D->GraphConditionalHandleCreate)
+    return false;
+  Modules.reserve(Modules.size() + 1);
+  Module Loaded = nullptr;
+  Outcome Code =
+      D->ModuleLoadDataEx(&Loaded, ConditionPtx, 0, nullptr, nullptr);
+  if (Code == Success) {
+    Modules.push_back(Loaded);
+    for (unsigned I = 0; Code == Success && I < std::size(Own); ++I)
+      Code = D->ModuleGetFunction(&Own[I], Loaded, OwnKernelNames[I]);
+  }
+  if (Code == OutOfMemory || isSticky(Code)) {
+    TakesConditions = Conditions::Unknown;
+    return D.check(Code, "load the kernels of conditional nodes").takeError();
+  }
+  if (Code == Success)
+    TakesConditions = Conditions::Taken;
+  return Code == Success;
+}
+
+void CudaModel::refuseConditions() {
+  std::lock_guard<std::mutex> Guard(SharedLock);
+  TakesConditions = Conditions::Refused;
 }
 
 Status CudaModel::allowShared(uint32_t Kernel, uint32_t Bytes) {

@@ -16,6 +16,7 @@
 
 #include "runtime/src/Memory.h"
 #include "runtime/src/Model.h"
+#include "runtime/src/cuda/ConditionKernels.h"
 #include "runtime/src/cuda/Driver.h"
 
 namespace kpc::rt::cuda {
@@ -91,8 +92,14 @@ public:
 
   const std::shared_ptr<DeviceContext> &context() const { return TheContext; }
   Function function(uint32_t Kernel) const { return Functions[Kernel]; }
+  Function function(OwnKernel Which) const { return Own[unsigned(Which)]; }
   Pointer weight(uint32_t Index) const { return Weights[Index]; }
   uint64_t weightBytes() const { return WeightBytes; }
+  /// Whether graphs may have conditional nodes here. An error where the device
+  /// is lost or full.
+  Result<bool> takesConditions();
+  /// From now on they may not: the driver refused one.
+  void refuseConditions();
   /// Lets a kernel use this much dynamic shared memory.
   Status allowShared(uint32_t Kernel, uint32_t Bytes);
 
@@ -108,7 +115,10 @@ private:
   std::vector<Pointer> Weights; ///< 0: this target does not use it
   Block WeightBlock;
   uint64_t WeightBytes = 0;
-  std::mutex SharedLock;
+  enum class Conditions : uint8_t { Unknown, Taken, Refused };
+  Conditions TakesConditions = Conditions::Unknown;
+  Function Own[2] = {};  ///< by OwnKernel
+  std::mutex SharedLock; ///< of what follows and the two before
   std::vector<uint32_t> SharedAllowed;
 };
 
