@@ -13,21 +13,20 @@
 
 namespace kpc::format {
 
-Motion motionOf(const Expr &Program, uint32_t Counter) {
+Motion motionOf(std::span<const int64_t> Words, int64_t Counter) {
   struct Item {
     Motion How = Motion::None;
     bool IsTwo = false;
   };
   std::vector<Item> Stack;
-  const auto &Words = *Program.words();
   for (uint32_t I = 0; I < Words.size(); ++I) {
-    auto Code = Op(Words.Get(I));
+    auto Code = Op(Words[I]);
     if (Code == Op::Constant) {
-      Stack.push_back({Motion::None, Words.Get(++I) == 2});
+      Stack.push_back({Motion::None, Words[++I] == 2});
       continue;
     }
     if (Code == Op::Symbol) {
-      bool Counts = Words.Get(++I) == int64_t(Counter);
+      bool Counts = Words[++I] == Counter;
       Stack.push_back({Counts ? Motion::Steps : Motion::None});
       continue;
     }
@@ -110,12 +109,10 @@ private:
       return nullptr;
     unsigned Loops = 0;
     for (uint32_t Counter : Counters) {
-      Motion How = motionOf(*M.exprs()->Get(Number), Counter);
+      const auto &Words = *M.exprs()->Get(Number)->words();
+      Motion How = motionOf({Words.data(), Words.size()}, Counter);
       if (How == Motion::Other || (How == Motion::Steps && !IsPlace))
-        return IsPlace
-                   ? "a place follows from the iteration's number, but not by "
-                     "steps of one length"
-                   : "a kernel takes the iteration's number";
+        return IsPlace ? PlaceDoesNotStep : TakesIterationNumber;
       Loops += How == Motion::Steps;
     }
     return Loops > 1 ? "a place follows from the iterations of two loops that "

@@ -18,6 +18,7 @@
 
 #include "runtime/format/artifact_generated.h"
 
+#include <span>
 #include <vector>
 
 namespace kpc::format {
@@ -29,7 +30,15 @@ enum class Motion : uint8_t {
   Steps, ///< linear
   Other
 };
-Motion motionOf(const Expr &Program, uint32_t Counter);
+/// Of a program's words (Expr).
+Motion motionOf(std::span<const int64_t> Words, int64_t Counter);
+
+/// Why a step of a loop that data ends keeps it out of a graph.
+inline constexpr const char *TakesIterationNumber =
+    "a kernel takes the iteration's number";
+inline constexpr const char *PlaceDoesNotStep =
+    "a place follows from the iteration's number, but not by steps of one "
+    "length";
 
 /// Why conditional nodes cannot hold a control whose condition, or that of one
 /// inside, is data; null: they can.

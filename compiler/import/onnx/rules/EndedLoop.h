@@ -14,6 +14,8 @@ namespace kpc::onnx {
 
 /// One scalar that is known by its size.
 Contents scalarContents(ElementType Type, const Expr &E);
+/// Whether no node, no output and no subgraph names a value (Importer.cpp).
+bool isUnread(const Graph &G, const std::string &Name);
 /// A `Loop` whose condition its body changes.
 void importEndedLoop(NodeImport &N, const Graph &Body);
 /// The iterations of such a `Loop` one after another, if constants say when it
