@@ -310,6 +310,8 @@ private:
   Result<bool> holds(const Place &Condition, const Addresses &A,
                      cuda::Stream Stream);
 
+  Status build(Binding &B, Segment &S, const Addresses &A);
+  Status update(Binding &B, Segment &S, const Addresses &A);
   // Room for all parameters of a step, those of bodies as well.
   void reserve(const BoundSteps &B) {
     Params.reserve(B);
@@ -367,15 +369,33 @@ Status CudaDevice::record(Binding &B, std::vector<Segment> &Segments,
           return Done;
       continue;
     }
-    BoundSteps &Steps = S.Unrolled.Steps ? *S.Unrolled.Steps : B;
-    reserve(Steps);
-    S.Graph = std::make_unique<CudaGraph>(TheModel, target(), Overlap);
-    if (Status Done =
-            S.Graph->build(Steps, Aliases, A, Params, B.Times, rule());
-        !Done)
+    if (Status Done = build(B, S, A); !Done)
       return Done;
   }
   return success();
+}
+
+Status CudaDevice::build(Binding &B, Segment &S, const Addresses &A) {
+  BoundSteps &Steps = S.Unrolled.Steps ? *S.Unrolled.Steps : B;
+  reserve(Steps);
+  S.Graph = std::make_unique<CudaGraph>(TheModel, target(), Overlap);
+  return S.Graph->build(Steps, Aliases, A, Params, B.Times, rule());
+}
+
+// No documentation says that nodes inside conditional ones take new addresses.
+// A driver that refuses gets a new graph; its steps begin without handles.
+Status CudaDevice::update(Binding &B, Segment &S, const Addresses &A) {
+  BoundSteps &Steps = S.Unrolled.Steps ? *S.Unrolled.Steps : B;
+  Status Done = S.Graph->update(Steps, A, Params, rule());
+  if (Done || !S.Graph->hasConditions() ||
+      Done.error().Code != ErrorCode::Driver)
+    return Done;
+  auto Again = cuda::unroll(B, S.First, S.End, S.Control, /*IsLimited=*/false);
+  if (!Again)
+    return Again.takeError();
+  S.Graph.reset();
+  S.Unrolled = std::move(*Again);
+  return build(B, S, A);
 }
 
 Status CudaDevice::launch(Binding &B, std::vector<Segment> &Segments,
@@ -392,8 +412,7 @@ Status CudaDevice::launch(Binding &B, std::vector<Segment> &Segments,
         return Taken.takeError();
       Done = launch(B, *Taken ? S.Then : S.Else, A, Stream);
     } else {
-      BoundSteps &Steps = S.Unrolled.Steps ? *S.Unrolled.Steps : B;
-      Done = S.Graph->update(Steps, A, Params, rule());
+      Done = update(B, S, A);
       if (Done)
         Done =
             ofNamedKernel(D.check(D->GraphLaunch(S.Graph->executable(), Stream),

@@ -173,6 +173,37 @@ TEST(EndedLoop, IsReadBackWhereTheDriverRefusesNodes) {
   }
 }
 
+// The loop reads x where the caller has it.
+TEST(EndedLoop, NodesTakeNewAddressesOrAreMadeAgain) {
+  FakeCuda Fake;
+  Fake.reset();
+  Bytes File = written(endedContents(true, 5));
+  Own<kpc_model> M = load(File);
+  Own<kpc_session> S = openCuda(M);
+  // Device memory is the fake's process's own.
+  auto RunAt = [&](EndedRun &R) {
+    std::fill_n(R.Out, Width, 0.0f);
+    auto In = R.inputs(), Out = R.outputs();
+    for (auto *List : {&In, &Out})
+      for (kpc_named_tensor &T : *List)
+        T.tensor.device = KPC_CUDA(0);
+    ASSERT_EQ(kpc_session_run(S.get(), In.data(), In.size(), Out.data(),
+                              Out.size(), nullptr, nullptr),
+              KPC_OK);
+    for (int64_t I = 0; I < Width; ++I)
+      ASSERT_EQ(R.Out[I], float(6 * (I + 1)));
+  };
+  EndedRun One(true), Other(true);
+  RunAt(One);
+  long Made = Fake.count("GraphInstantiateWithFlags");
+  RunAt(Other);
+  EXPECT_EQ(Fake.count("GraphInstantiateWithFlags"), Made);
+  EXPECT_GT(Fake.count("GraphExecKernelNodeSetParams"), 0);
+  Fake.fail("GraphExecKernelNodeSetParams", 1);
+  RunAt(One);
+  EXPECT_EQ(Fake.count("GraphInstantiateWithFlags"), Made + 1);
+}
+
 // One kernel for each iteration that there is.
 TEST(EndedLoop, LaunchesNothingBehindItsEnd) {
   FakeCuda Fake;
