@@ -63,7 +63,7 @@ public:
                rt::hostMemory(Options.Allocator)),
         TheModel(std::move(M)), D(context().driver()), NoGraph(Options.NoGraph),
         Overlap{Options.OneChain, Options.NoEarlyLaunch},
-        Limit(Options.MostRunMicroseconds) {}
+        Limit(Options.MostRunMicroseconds), TheLog(Options.TheLog) {}
 
   ~CudaDevice() override {
     Current Guard(context());
@@ -261,7 +261,7 @@ private:
     Status S = record(B, A, *Conditions);
     // A driver may refuse nodes that others take; without them all goes on.
     if (!S && *Conditions && S.error().Code == ErrorCode::Driver) {
-      TheModel->refuseConditions();
+      TheModel->refuseConditions(TheLog, S.error().Message);
       S = record(B, A, /*Conditions=*/false);
     }
     return S;
@@ -272,7 +272,7 @@ private:
     bool Has = false;
     for (const BoundControl &C : B.Controls)
       Has |= C.HasCondition;
-    return Has && !Limit.isSet() ? TheModel->takesConditions()
+    return Has && !Limit.isSet() ? TheModel->takesConditions(TheLog)
                                  : Result<bool>(false);
   }
 
@@ -282,7 +282,7 @@ private:
     uint64_t ScratchBytes = 0;
     {
       Lap Recording(B.Times.record_us);
-      Made->Segments = cutIntoSegments(B, target(), Conditions);
+      Made->Segments = cutIntoSegments(B, target(), Conditions, TheLog);
       if (Status S = unroll(B, Made->Segments, ScratchBytes); !S)
         return S;
     }
@@ -328,6 +328,7 @@ private:
   bool NoGraph;
   GraphOptions Overlap;
   RunLimit Limit;
+  Log TheLog;
   std::vector<int32_t> Aliases;
   StepParams Params;
   cuda::Stream Own = nullptr, LastStream = nullptr;

@@ -339,14 +339,16 @@ Status CudaModel::uploadWeights(const rt::Model &M, const format::Target &T) {
   return D.check(D->StreamSynchronize(nullptr), "upload weights");
 }
 
-Result<bool> CudaModel::takesConditions() {
-  std::lock_guard<std::mutex> Guard(SharedLock);
+Result<bool> CudaModel::takesConditions(const Log &TheLog) {
+  std::unique_lock<std::mutex> Guard(SharedLock);
   const Driver &D = TheContext->driver();
   if (TakesConditions != Conditions::Unknown)
     return TakesConditions == Conditions::Taken;
-  TakesConditions = Conditions::Refused;
-  if (!D->GraphAddNode || !D->GraphConditionalHandleCreate)
+  if (!D->GraphAddNode || !D->GraphConditionalHandleCreate) {
+    Guard.unlock();
+    refuseConditions(TheLog, "it has none before CUDA 12.3");
     return false;
+  }
   Modules.reserve(Modules.size() + 1);
   Module Loaded = nullptr;
   Outcome Code =
@@ -356,16 +358,21 @@ Result<bool> CudaModel::takesConditions() {
     for (unsigned I = 0; Code == Success && I < std::size(Own); ++I)
       Code = D->ModuleGetFunction(&Own[I], Loaded, OwnKernelNames[I]);
   }
-  if (Code == OutOfMemory || isSticky(Code)) {
-    TakesConditions = Conditions::Unknown;
-    return D.check(Code, "load the kernels of conditional nodes").takeError();
-  }
-  if (Code == Success)
+  Status Done = D.check(Code, "load the kernels that decide");
+  if (Done) {
     TakesConditions = Conditions::Taken;
-  return Code == Success;
+    return true;
+  }
+  if (Done.error().Code != ErrorCode::Driver)
+    return Done.takeError();
+  Guard.unlock();
+  refuseConditions(TheLog, Done.error().Message);
+  return false;
 }
 
-void CudaModel::refuseConditions() {
+void CudaModel::refuseConditions(const Log &TheLog, const std::string &Why) {
+  TheLog.warning("the driver takes no conditional nodes of graphs (" + Why +
+                 "): what data decides waits for the device");
   std::lock_guard<std::mutex> Guard(SharedLock);
   TakesConditions = Conditions::Refused;
 }

@@ -14,6 +14,7 @@
 #ifndef KPC_RUNTIME_SRC_CUDA_CUDAMODEL_H
 #define KPC_RUNTIME_SRC_CUDA_CUDAMODEL_H
 
+#include "runtime/src/Log.h"
 #include "runtime/src/Memory.h"
 #include "runtime/src/Model.h"
 #include "runtime/src/cuda/ConditionKernels.h"
@@ -97,9 +98,9 @@ public:
   uint64_t weightBytes() const { return WeightBytes; }
   /// Whether graphs may have conditional nodes here. An error where the device
   /// is lost or full.
-  Result<bool> takesConditions();
+  Result<bool> takesConditions(const Log &TheLog);
   /// From now on they may not: the driver refused one.
-  void refuseConditions();
+  void refuseConditions(const Log &TheLog, const std::string &Why);
   /// Lets a kernel use this much dynamic shared memory.
   Status allowShared(uint32_t Kernel, uint32_t Bytes);
 

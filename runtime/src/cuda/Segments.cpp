@@ -15,8 +15,9 @@ namespace {
 
 class Cutter {
 public:
-  Cutter(Binding &B, const format::Target &T, bool Conditions)
-      : B(B), T(T), Conditions(Conditions) {}
+  Cutter(Binding &B, const format::Target &T, bool Conditions,
+         const Log &TheLog)
+      : B(B), T(T), Conditions(Conditions), TheLog(TheLog) {}
 
   void cut(uint32_t Step, uint32_t End, uint32_t At,
            std::vector<Segment> &Out) {
@@ -73,24 +74,35 @@ private:
   }
 
   int64_t conditionalSteps(uint32_t At) {
-    if (!Conditions || format::whyReadBack(B.table(), T, At))
+    if (!Conditions)
       return INT64_MAX;
     const BoundControl &C = B.Controls[At];
-    auto Tried = unroll(B, C.First, C.End, At, /*IsLimited=*/true);
-    return Tried ? Tried->Count : INT64_MAX;
+    std::string Why;
+    if (const char *Known = format::whyReadBack(B.table(), T, At)) {
+      Why = Known;
+    } else {
+      auto Tried = unroll(B, C.First, C.End, At, /*IsLimited=*/true);
+      if (Tried)
+        return Tried->Count;
+      Why = Tried.error().Message;
+    }
+    TheLog.info(formatted("steps %u to %u wait for the device: %s", C.First,
+                          C.End - 1, Why.c_str()));
+    return INT64_MAX;
   }
 
   Binding &B;
   const format::Target &T;
   bool Conditions;
+  const Log &TheLog;
 };
 
 } // namespace
 
 std::vector<Segment> cutIntoSegments(Binding &B, const format::Target &T,
-                                     bool Conditions) {
+                                     bool Conditions, const Log &TheLog) {
   std::vector<Segment> Out;
-  Cutter(B, T, Conditions).cut(0, uint32_t(B.Steps.size()), 0, Out);
+  Cutter(B, T, Conditions, TheLog).cut(0, uint32_t(B.Steps.size()), 0, Out);
   if (Out.empty())
     Out.emplace_back(); // a plan that does nothing
   return Out;

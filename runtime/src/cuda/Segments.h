@@ -35,9 +35,10 @@ struct Segment {
   std::vector<Segment> Then, Else; ///< of a branch
 };
 
-/// With `Conditions`: what data decides may be in graphs.
+/// With `Conditions`: what data decides may be in graphs. The log hears why
+/// something is not.
 std::vector<Segment> cutIntoSegments(Binding &B, const format::Target &T,
-                                     bool Conditions);
+                                     bool Conditions, const Log &TheLog);
 
 /// What a session keeps of a bound plan.
 class SegmentRecording : public Recording {

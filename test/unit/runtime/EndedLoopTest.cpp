@@ -162,9 +162,20 @@ TEST(EndedLoop, IsReadBackWhereTheDriverRefusesNodes) {
     Fake.reset();
     Bytes File = written(endedContents(true, 5));
     Own<kpc_model> M = load(File);
-    Own<kpc_session> S = openCuda(M);
+    kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
+    O.device = KPC_CUDA(0);
+    O.driver = KPC_FAKE_CUDA;
+    std::string Said;
+    O.log.user = &Said;
+    O.log.log = [](void *User, kpc_log_level Level, const char *Text) {
+      if (Level == KPC_LOG_WARNING)
+        static_cast<std::string *>(User)->append(Text);
+    };
+    Own<kpc_session> S = test::open(M, &O);
     Fake.fail(Call, 801);
     expectIterations(S, true, 5);
+    EXPECT_THAT(Said,
+                HasSubstr("takes no conditional nodes of graphs (cannot"));
     EXPECT_EQ(Fake.count("LaunchKernel"), 5) << Call;
     expectIterations(S, false, 0);
     S.reset();
