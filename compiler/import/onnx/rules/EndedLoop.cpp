@@ -338,21 +338,14 @@ void importEndedLoop(NodeImport &N, const Graph &Body) {
     return;
   std::optional<int64_t> Trips = End->Most.asConstant();
   bool MayGrow = Trips && *Trips > 0 && *Trips <= MostBranches && !End->Trips;
-  if (N.importer()
-          .isInBody()) // an attempt in each of many nested loops is many
-    return EndedLoop(N, Body, *End, /*OnDevice=*/false).build();
-  auto Attempt = [&](bool OnDevice) {
-    return N.importer().attempt(N, [&](NodeImport &Trial) {
-      EndedLoop(Trial, Body, *End, OnDevice).build();
-      return !Trial.bad();
-    });
-  };
-  // As a place in tensors, or as a size, the number must not be data.
-  if (!isUnread(Body, Body.Inputs[0].Name) && Attempt(/*OnDevice=*/true))
-    return;
-  if (!MayGrow)
-    return EndedLoop(N, Body, *End, /*OnDevice=*/false).build();
-  if (!Attempt(/*OnDevice=*/false))
+  const std::string &Number = Body.Inputs[0].Name;
+  bool OnDevice = !isUnread(Body, Number) && isDataAlone(Body, Number);
+  if (!MayGrow || N.importer().isInBody())
+    return EndedLoop(N, Body, *End, OnDevice).build();
+  if (!N.importer().attempt(N, [&](NodeImport &Trial) {
+        EndedLoop(Trial, Body, *End, OnDevice).build();
+        return !Trial.bad();
+      }))
     GrowingLoop(N, Body, *End).build(*Trips);
 }
 
