@@ -42,6 +42,8 @@ struct ModelNeeds {
     std::string Node;
     std::string Count;     ///< of a loop's iterations; the most, if `DataEnds`
     bool DataEnds = false; ///< a loop before its count
+    /// Why a GPU's graph cannot hold what data decides; empty: it can.
+    std::string ReadBack;
   };
   struct Custom {
     std::string Node, Operator;

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Names, values and structs of the CUDA driver API (CUDA 11.4), written out so
+/// Names, values and structs of the CUDA driver API (CUDA 11.4 and
+/// parts of 12.3), written out so
 /// that no CUDA header is needed. Handles are the emulator's own objects.
 ///
 //===----------------------------------------------------------------------===//
@@ -51,6 +52,18 @@ struct GraphEdge { // CUgraphEdgeData
   unsigned char FromPort, ToPort, Type, Reserved[5];
 };
 inline constexpr unsigned char EdgeProgrammatic = 1;
+
+struct ConditionalNodeParams { // CUgraphNodeParams of conditional nodes
+  int Type, Reserved0[3];
+  uint64_t Handle;
+  int Kind;
+  unsigned Size;
+  void **Bodies;
+  void *Context;
+  uint64_t Reserved1[25], Reserved2;
+};
+inline constexpr int ConditionalType = 13, ConditionalIf = 0,
+                     ConditionalWhile = 1;
 
 struct MemsetNodeParams { // CUDA_MEMSET_NODE_PARAMS_v1
   uint64_t To;

@@ -32,18 +32,52 @@ struct Fill {
   unsigned Value = 0, Size = 1;
   size_t Count = 0;
 };
+struct Graph;
+struct Conditional {
+  uint64_t Handle = 0; ///< the address of its value
+  bool IsLoop = false;
+  const Graph *Body = nullptr;
+};
 struct Node {
-  std::variant<Launch, Copy, Fill> What;
+  std::variant<Launch, Copy, Fill, Conditional> What;
   std::vector<const void *> After;
 };
 struct Graph {
   std::vector<std::unique_ptr<Node>> Nodes;
+  std::vector<std::unique_ptr<Graph>> Bodies;
+  std::vector<void *> BodyHandles; ///< as the driver gives them out
+  std::vector<uint64_t> Handles;
+  Graph() = default;
+  Graph(const Graph &) = delete;
+  Graph &operator=(const Graph &) = delete;
+  ~Graph() {
+    for (uint64_t Handle : Handles)
+      Device::get().memory().release(Handle);
+  }
 };
 /// By the node's handle in the graph.
 struct Executable {
-  std::map<const void *, Node> Nodes;
-  std::vector<const void *> Order; ///< as they were added
+  const Graph *Whole = nullptr;
+  std::map<const void *, Node> Nodes; ///< those of bodies, too
+  std::map<const Graph *, std::vector<const void *>>
+      Order; ///< as they were added
+  std::vector<uint64_t> Handles;
+
+  void take(const Graph &G) {
+    Handles.insert(Handles.end(), G.Handles.begin(), G.Handles.end());
+    for (const auto &N : G.Nodes) {
+      Nodes.emplace(N.get(), *N);
+      Order[&G].push_back(N.get());
+      if (auto *C = std::get_if<Conditional>(&N->What))
+        take(*C->Body);
+    }
+  }
+  Result run(const Graph &G, std::mt19937 &Random);
+  Result run(const Conditional &C, std::mt19937 &Random);
 };
+
+/// What a handle holds before a kernel has set it in this launch.
+constexpr uint32_t Unset = 0xdecade00;
 
 } // namespace
 
@@ -195,14 +229,54 @@ KPC_EXPORT Result cuGraphAddDependencies_v2(void *, void *const *From,
 }
 KPC_CATCH
 
+// The value is in device memory: cudaGraphSetConditional is a store
+// (InlineCalls.cpp).
+KPC_EXPORT Result cuGraphConditionalHandleCreate(uint64_t *Out, void *G, void *,
+                                                 unsigned Default,
+                                                 unsigned Flags) try {
+  KPC_RETURN_FAULT();
+  if (!G || Flags || Default)
+    return NotSupported;
+  uint64_t Handle =
+      Device::get().memory().allocate(4, false, "the value of a condition");
+  if (!Handle)
+    return OutOfMemory;
+  static_cast<Graph *>(G)->Handles.push_back(Handle);
+  *Out = Handle;
+  return Success;
+}
+KPC_CATCH
+KPC_EXPORT Result cuGraphAddNode_v2(void **Out, void *Handle,
+                                    void *const *After, const GraphEdge *Edges,
+                                    size_t Count,
+                                    ConditionalNodeParams *P) try {
+  if (!P || P->Type != ConditionalType || Edges)
+    return NotSupported;
+  auto *G = static_cast<Graph *>(Handle);
+  bool IsOwn = std::count(G->Handles.begin(), G->Handles.end(), P->Handle) == 1;
+  bool IsZero = P->Reserved2 == 0;
+  for (uint64_t Word : P->Reserved1)
+    IsZero &= Word == 0;
+  if (!IsOwn || !IsZero || P->Size != 1 || !P->Context ||
+      (P->Kind != ConditionalIf && P->Kind != ConditionalWhile)) {
+    Device::get().setLastText("a conditional node is not as the driver API "
+                              "wants it");
+    return InvalidValue;
+  }
+  Graph *Body = G->Bodies.emplace_back(std::make_unique<Graph>()).get();
+  Body->BodyHandles = {Body};
+  P->Bodies = Body->BodyHandles.data();
+  return add(Out, G, After, Count,
+             Conditional{P->Handle, P->Kind == ConditionalWhile, Body});
+}
+KPC_CATCH
+
 KPC_EXPORT Result cuGraphInstantiateWithFlags(void **Out, void *G,
                                               unsigned long long) try {
   KPC_RETURN_FAULT();
   auto E = std::make_unique<Executable>();
-  for (const auto &N : static_cast<Graph *>(G)->Nodes) {
-    E->Nodes.emplace(N.get(), *N);
-    E->Order.push_back(N.get());
-  }
+  E->Whole = static_cast<Graph *>(G);
+  E->take(*E->Whole);
   *Out = E.release();
   return Success;
 }
@@ -250,16 +324,28 @@ KPC_EXPORT Result cuGraphExecMemsetNodeSetParams(void *E, void *N,
 }
 KPC_CATCH
 
-KPC_EXPORT Result cuGraphLaunch(void *Handle, void *) try {
-  KPC_RETURN_FAULT();
-  auto *E = static_cast<Executable *>(Handle);
-  std::mt19937 Random(
-      static_cast<unsigned>(Device::get().settings().Launch.Seed));
+Result Executable::run(const Conditional &C, std::mt19937 &Random) {
+  auto *Value = reinterpret_cast<const uint32_t *>(C.Handle);
+  do {
+    if (*Value == Unset) {
+      Device::get().setLastText("no kernel has said whether a conditional "
+                                "node of the graph runs");
+      return InvalidValue;
+    }
+    if (*Value == 0)
+      return Success;
+    if (Result Code = run(*C.Body, Random))
+      return Code;
+  } while (C.IsLoop);
+  return Success;
+}
+
+Result Executable::run(const Graph &G, std::mt19937 &Random) {
   std::map<const void *, size_t> Missing;
   std::map<const void *, std::vector<const void *>> Then;
   std::vector<const void *> Ready;
-  for (const void *Key : E->Order) {
-    const Node &N = E->Nodes.at(Key);
+  for (const void *Key : Order[&G]) {
+    const Node &N = Nodes.at(Key);
     Missing[Key] = N.After.size();
     for (const void *A : N.After)
       Then[A].push_back(Key);
@@ -270,12 +356,24 @@ KPC_EXPORT Result cuGraphLaunch(void *Handle, void *) try {
     size_t Pick = Random() % Ready.size();
     const void *Key = Ready[Pick];
     Ready.erase(Ready.begin() + std::ptrdiff_t(Pick));
-    if (Result Code = runNode(E->Nodes.at(Key)))
+    const Node &N = Nodes.at(Key);
+    auto *C = std::get_if<Conditional>(&N.What);
+    if (Result Code = C ? run(*C, Random) : runNode(N))
       return Code;
     for (const void *Next : Then[Key])
       if (--Missing[Next] == 0)
         Ready.push_back(Next);
   }
   return Success;
+}
+
+KPC_EXPORT Result cuGraphLaunch(void *Handle, void *) try {
+  KPC_RETURN_FAULT();
+  auto *E = static_cast<Executable *>(Handle);
+  std::mt19937 Random(
+      static_cast<unsigned>(Device::get().settings().Launch.Seed));
+  for (uint64_t Cell : E->Handles)
+    *reinterpret_cast<uint32_t *>(Cell) = Unset;
+  return E->run(*E->Whole, Random);
 }
 KPC_CATCH

@@ -9,6 +9,7 @@
 // PTX ISA, "Control Flow Instructions: call, ret", "Abstracting the ABI".
 
 #include "emulator/program/InlineCalls.h"
+#include "emulator/ptx/Parser.h"
 
 #include <set>
 
@@ -23,10 +24,31 @@ using ptx::Statement;
 /// A kernel with all that it calls may have so many statements.
 constexpr size_t MaxStatements = size_t{1} << 20;
 
+/// What the driver defines. The handle of a conditional node is the address
+/// of its value here.
+const ptx::Module &deviceFunctions() {
+  static const auto Parsed = ptx::parse(R"(
+.version 6.0
+.target sm_50
+.func cudaGraphSetConditional (.param .b64 handle, .param .b32 value)
+{
+.reg .b64 %handle;
+.reg .b32 %value;
+ld.param.b64 %handle, [handle];
+ld.param.b32 %value, [value];
+st.global.b32 [%handle], %value;
+ret;
+}
+)");
+  return std::get<ptx::Module>(Parsed);
+}
+
 class Expansion {
 public:
   Expansion(const ptx::Module &Text, std::vector<LoadError> &Errors)
       : Errors(Errors) {
+    for (const Function &F : deviceFunctions().Functions)
+      ByName[F.Name] = &F;
     for (const Function &F : Text.Functions)
       ByName[F.Name] = &F;
   }

@@ -502,6 +502,14 @@ Status Binding::endLoop(const BoundControl &Loop, int64_t Iterations) {
   return move(Loop.MovingAtEnd, Iterations);
 }
 
+std::optional<int64_t> Binding::valueWhen(uint32_t Expr, uint32_t Counter,
+                                          int64_t Is) {
+  int64_t Was = std::exchange(Counted[Counter], Is);
+  std::optional<int64_t> Out = evaluate(*Table->exprs()->Get(Expr), Counted);
+  Counted[Counter] = Was;
+  return Out;
+}
+
 Status Binding::move(std::span<const MovingParam> All, int64_t I) {
   for (const MovingParam &Moving : All) {
     std::optional<int64_t> Value =

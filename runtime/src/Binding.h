@@ -27,8 +27,9 @@
 
 namespace kpc::rt {
 
-/// What an address is relative to.
-enum class Base : uint8_t { Input, Output, Weight, Arena };
+/// What an address is relative to: /// scratch memory is the device's own, of a
+/// recording.
+enum class Base : uint8_t { Input, Output, Weight, Arena, Scratch };
 
 /// Bytes of one buffer.
 struct Place {
@@ -47,7 +48,8 @@ struct BoundParam {
   int32_t TensorMap = -1;
 };
 
-enum class StepKind : uint8_t { Launch, Copy, Fill };
+/// The last four are in no plan: devices make them of loops and branches.
+enum class StepKind : uint8_t { Launch, Copy, Fill, Decide, Move, If, While };
 
 struct BoundStep {
   StepKind Kind = StepKind::Launch;
@@ -70,6 +72,7 @@ struct BoundSteps {
   /// a fill: the destination.
   std::vector<BoundParam> Params;
   std::vector<BoundTensorMap> TensorMaps;
+  std::vector<std::unique_ptr<BoundSteps>> Bodies; ///< of If and While
 
   std::span<const BoundParam> params(const BoundStep &S) const {
     return {Params.data() + S.FirstParam, S.ParamCount};
@@ -139,6 +142,10 @@ public:
   /// is given as a pointer and through tensor maps counts once.
   int64_t bytesTouched(const BoundStep &S, uint8_t Access) const;
 
+  const format::Model &table() const { return *Table; }
+  /// The value of an expression with the counters of loops as they stand, but
+  /// for one of them.
+  std::optional<int64_t> valueWhen(uint32_t Expr, uint32_t Counter, int64_t Is);
   /// Brings the parameters inside a loop to its iteration `I`.
   Status startIteration(const BoundControl &Loop, int64_t I);
   /// Brings those of its end to its number of iterations.

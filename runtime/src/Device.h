@@ -24,7 +24,7 @@ namespace kpc::rt {
 /// Base addresses of one run.
 struct Addresses {
   std::span<void *const> Inputs, Outputs;
-  void *Arena = nullptr;
+  void *Arena = nullptr, *Scratch = nullptr;
 };
 
 struct DeviceOptions {
@@ -96,6 +96,8 @@ protected:
     case Base::Weight:
       return static_cast<uint8_t *>(const_cast<void *>(weight(P.Index))) +
              P.Offset;
+    case Base::Scratch:
+      return static_cast<uint8_t *>(A.Scratch) + P.Offset;
     case Base::Arena:
       break;
     }

@@ -365,6 +365,8 @@ Status Session::readValue(size_t Index, void *Data, uint64_t Size) {
   case Base::Arena:
     From = static_cast<uint8_t *>(Arena);
     break;
+  case Base::Scratch: // holds no values of a plan
+    break;
   }
   int Bits = bitWidth(ElementType(V.type()));
   bool Permuted = format::count(V.order()) != 0;

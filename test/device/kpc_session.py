@@ -23,8 +23,8 @@ def arguments(tensors):
 
 
 class Session(runtime_library.Session):
-    def __init__(self, library, artifact):
-        super().__init__(library, artifact, cuda(0))
+    def __init__(self, library, artifact, most_microseconds=0):
+        super().__init__(library, artifact, cuda(0), most_microseconds=most_microseconds)
         self.kept = {}
 
     def run(self, inputs, outputs):

@@ -29,7 +29,7 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("device", Device), ("target", ctypes.c_char_p),
                 ("driver", ctypes.c_char_p), ("num_threads", ctypes.c_int32), ("max_bound_shapes", ctypes.c_int32),
                 ("flags", ctypes.c_uint32), ("allocator", ctypes.c_void_p * 3), ("log", ctypes.c_void_p * 2),
-                ("workspace", ctypes.c_void_p), ("workspace_size", ctypes.c_size_t)]
+                ("workspace", ctypes.c_void_p), ("workspace_size", ctypes.c_size_t), ("max_run_us", ctypes.c_int64)]
 
 
 class Port(ctypes.Structure):
@@ -69,13 +69,13 @@ def named_tensor(name, pointer, shape, element, device):
 
 
 class Session:
-    def __init__(self, library, artifact, device, threads=0):
-        """`threads`: of the host; 0: one per core."""
+    def __init__(self, library, artifact, device, threads=0, most_microseconds=0):
+        """`threads`: of the host; 0: one per core. `most_microseconds`: of a run; 0: no limit."""
         self.lib = ctypes.CDLL(str(library))
         self.lib.kpc_error_message.restype = ctypes.c_char_p
         self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
         self.check(lambda error: self.lib.kpc_model_load_file(str(artifact).encode(), None, ctypes.byref(self.model), error))
-        options = Options(struct_size=ctypes.sizeof(Options), device=device, num_threads=threads)
+        options = Options(struct_size=ctypes.sizeof(Options), device=device, num_threads=threads, max_run_us=most_microseconds)
         self.check(lambda error: self.lib.kpc_session_create(self.model, ctypes.byref(options), ctypes.byref(self.session),
                                                              error))
 

@@ -309,6 +309,36 @@ def rows_of_the_iteration():
         [{"x": normal(n, 16), "rows": normal(64, 16) / 4} for n in (1, 3, 8)]
 
 
+@case
+def number_inside():
+    """In a loop in a loop the iteration's number is data: looked up, counted with, compared and cast."""
+    inner = body([node("Gather", ["rows", "iter"], ["row"], axis=0), node("Cast", ["iter"], ["real"], to=FLOAT),
+                  node("Mul", ["row", "real"], ["scaled"]), node("Add", ["u", "scaled"], ["u2"]),
+                  node("ReduceSum", ["u2"], ["sum"], keepdims=0), node("Less", ["sum", "limit"], ["small"]),
+                  node("Add", ["iter", "two"], ["later"]), node("Less", ["later", "many"], ["early"]),
+                  node("And", ["small", "early"], ["more"])], [("u", [3])], [("more", [], BOOL), ("u2", [3])])
+    nodes = [node("Loop", ["", "true", "y"], ["far"], body=inner), node("Mul", ["far", "hundredth"], ["y2"]),
+             node("Less", ["iter", "one"], ["again"])]
+    loop = node("Loop", ["", "true", "x"], ["y9"], body=body(nodes, [("y", [3])], [("again", [], BOOL), ("y2", [3])]))
+    weights = [constant(name, np.int64(v)) for name, v in (("one", 1), ("two", 2), ("many", 9))]
+    return model([loop], [value("x", [3]), value("rows", [16, 3])], [value("y9", [3])],
+                 weights + [LIMIT, TRUE, constant("hundredth", np.float32(1e-2))]), \
+        [{"x": x, "rows": np.abs(normal(16, 3)) * scale} for x in STARTS[:2] for scale in (1, 9)]
+
+
+@case
+def number_as_a_place():
+    """The iteration's number is where a slice begins: such a row moves by its own length in each iteration."""
+    nodes = [node("Unsqueeze", ["iter", "axis"], ["begin"]), node("Add", ["begin", "step"], ["end"]),
+             node("Slice", ["rows", "begin", "end", "axis"], ["row"]), node("Add", ["s", "row"], ["t"]),
+             node("ReduceSum", ["t"], ["sum"], keepdims=0), node("Less", ["sum", "limit"], ["again"])]
+    loop = node("Loop", ["count", "true", "zero"], ["y"], body=body(nodes, [("s", [1, 2])], [("again", [], BOOL), ("t", [1, 2])]))
+    weights = [constant("axis", np.array([0])), constant("step", np.array([1])), constant("count", np.int64(40))]
+    return model([loop], [value("rows", [40, 2])], [value("y", [1, 2])],
+                 weights + [LIMIT, TRUE, constant("zero", np.zeros((1, 2), np.float32))]), \
+        [{"rows": np.abs(normal(40, 2)) * scale} for scale in (1, 9, 200)]
+
+
 def call(command):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300)
     if done.returncode != 0:

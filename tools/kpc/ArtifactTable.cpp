@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ArtifactTable.h"
+#include "runtime/format/Conditional.h"
 #include "tools/kpc/ArtifactExpr.h"
 #include "tools/kpc/StepWaits.h"
 
@@ -298,9 +299,15 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
     for (const format::Kernel *K : *T.kernels())
       Out.Kernels.push_back(kernelFacts(*K));
   std::set<uint32_t> Placed;
-  if (T.controls())
-    for (const format::Control *C : *T.controls())
+  if (T.controls()) {
+    std::vector<const char *> Reasons = format::readBackReasons(M, T);
+    for (const format::Control *C : *T.controls()) {
+      const char *Why = Reasons[Out.Controls.size()];
       Out.Controls.push_back(controlFacts(M, T, *C, Symbols));
+      if (Out.Gpu && C->condition() != format::None)
+        Out.Controls.back().ReadBack = Why;
+    }
+  }
   size_t Step = 0;
   if (T.steps())
     for (const format::Step *S : *T.steps()) {

@@ -66,6 +66,9 @@ struct ControlFacts {
   size_t First = 0, Else = 0, End = 0; ///< `End` is behind the last
   std::string CountText, Condition; ///< a condition ends a loop before `Count`
   std::optional<int64_t> Count;     ///< for the dims asked about
+  /// On GPUs: why its condition is read back rather than being a node of a
+  /// graph. Null if it is one, or has no condition.
+  const char *ReadBack = nullptr;
 };
 
 /// An intermediate value: from the start of its first step to the end of its

@@ -59,6 +59,9 @@ static std::string jsonOf(const ModelNeeds &Needs) {
   J["controls"] = Json::array();
   for (const ModelNeeds::Control &C : Needs.Controls) {
     Json Control{{"kind", C.IsLoop ? "loop" : "branch"}, {"node", C.Node}};
+    if (!C.IsLoop || C.DataEnds)
+      Control["on_gpus"] =
+          C.ReadBack.empty() ? "node of the graph" : "read back: " + C.ReadBack;
     if (C.IsLoop) {
       Control["count"] = C.Count;
       Control["data_ends"] = C.DataEnds;
@@ -119,10 +122,14 @@ static void printNeeds(const ModelNeeds &Needs) {
             Needs.DataSizes, "at most ");
   Rows.clear();
   for (const ModelNeeds::Control &C : Needs.Controls) {
-    std::string What = ": a GPU is waited for";
+    std::string Decides = C.ReadBack.empty() ? "a node of a GPU's graph"
+                          : C.IsLoop
+                              ? "a GPU is waited for in each: " + C.ReadBack
+                              : "a GPU is waited for: " + C.ReadBack;
+    std::string What = ": " + Decides;
     if (C.IsLoop)
       What = C.DataEnds ? ": until data ends it, at most " + C.Count +
-                              " iterations; a GPU is waited for in each"
+                              " iterations; " + Decides
                         : ": " + C.Count + " iterations";
     Rows.emplace_back(C.IsLoop ? "loop" : "branch", C.Node + What);
   }

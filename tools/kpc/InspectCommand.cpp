@@ -185,9 +185,21 @@ static std::string stepsText(size_t First, size_t End) {
                           : fmt::format("steps {} to {}", First, End - 1);
 }
 
+/// How a GPU learns of a condition.
+static std::string decisionText(const TargetFacts &T, const ControlFacts &C) {
+  if (!T.Gpu || C.Condition.empty())
+    return "";
+  return C.ReadBack ? fmt::format("read back: {}", C.ReadBack)
+                    : "node of the graph";
+}
+
 static void printControls(const TargetFacts &T) {
   fmt::print("loops and branches of {}:\n", T.Name);
-  TextTable Table("ll");
+  bool Decides = T.Gpu && std::any_of(T.Controls.begin(), T.Controls.end(),
+                                      [](const ControlFacts &C) {
+                                        return !C.Condition.empty();
+                                      });
+  TextTable Table(Decides ? "lll" : "ll");
   for (const ControlFacts &C : T.Controls) {
     std::string What;
     if (C.IsLoop && !C.Condition.empty())
@@ -207,15 +219,24 @@ static void printControls(const TargetFacts &T) {
       What = fmt::format("if {} {}, else {}", printable(C.Condition, 60),
                          stepsText(C.First, C.Else), stepsText(C.Else, C.End));
     size_t Behind = C.IsLoop && !C.Condition.empty() ? C.Else : C.End;
-    Table.row({stepsText(C.First, Behind), What});
+    std::vector<std::string> Row = {stepsText(C.First, Behind), What};
+    if (Decides)
+      Row.push_back(decisionText(T, C));
+    Table.row(Row);
   }
   fmt::print("{}", Table.text());
+  if (Decides)
+    fmt::print("nodes of the graph take a driver for CUDA 12.3, no time limit "
+               "and at most 4096 steps; else conditions are read back\n");
 }
 
-static Json controlJson(const ControlFacts &C) {
+static Json controlJson(const TargetFacts &T, const ControlFacts &C) {
   Json J = {{"kind", C.IsLoop ? "loop" : "if"},
             {"first_step", C.First},
             {"end_step", C.End}};
+  if (T.Gpu && !C.Condition.empty())
+    J["decided"] = C.ReadBack ? std::string("read back: ") + C.ReadBack
+                              : "node of the graph";
   if (!C.IsLoop) {
     J["else_step"] = C.Else;
     J["condition"] = C.Condition;
@@ -347,7 +368,7 @@ static Json targetJson(const kpc_target &Target, const TargetFacts &T,
     J["kernels"].push_back(std::move(Kernel));
   }
   for (const ControlFacts &C : T.Controls)
-    J["controls"].push_back(controlJson(C));
+    J["controls"].push_back(controlJson(T, C));
   J["launches"] = Json::array();
   for (const LaunchFacts &L : T.Launches) {
     Json Launch = {{"kernel", T.Kernels[L.Kernel].Symbol},

@@ -140,7 +140,7 @@ std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
   Options.num_threads = Choice.Threads;
   Options.keep_values = Choice.KeepValues;
   Options.nvtx = Choice.Nvtx;
-  if (Choice.Nvtx && !Choice.Quiet)
+  if (!Choice.Quiet)
     Options.log.log = printNote;
   bool Any = Choice.Device.Kind == DeviceOption::Any;
   bool Host = hasTargetFor(M, KPC_DEVICE_HOST);

@@ -8,6 +8,7 @@
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/SequenceInputs.h"
+#include "compiler/import/onnx/rules/EndedLoop.h"
 #include "compiler/import/onnx/rules/Maps.h"
 #include "compiler/import/onnx/rules/Strings.h"
 
@@ -430,8 +431,7 @@ bool Importer::defineStrings(const ValueInfo &V, Block &Body) {
   return true;
 }
 
-/// Whether no node, no output and no subgraph names a value.
-static bool isUnread(const Graph &G, const std::string &Name) {
+bool isUnread(const Graph &G, const std::string &Name) {
   auto Named = [&](const ValueInfo &V) { return V.Name == Name; };
   if (llvm::any_of(G.Outputs, Named))
     return false;

@@ -63,7 +63,7 @@ public:
                rt::hostMemory(Options.Allocator)),
         TheModel(std::move(M)), D(context().driver()), NoGraph(Options.NoGraph),
         Overlap{Options.OneChain, Options.NoEarlyLaunch},
-        Limit(Options.MostRunMicroseconds) {}
+        Limit(Options.MostRunMicroseconds), TheLog(Options.TheLog) {}
 
   ~CudaDevice() override {
     Current Guard(context());
@@ -132,7 +132,9 @@ public:
         if (Status S = record(B, A); !S)
           return S;
       auto *Recorded = static_cast<SegmentRecording *>(B.Recorded.get());
-      Status S = launch(B, Recorded->Segments, A, streamOf(Stream));
+      Addresses All = A;
+      All.Scratch = Recorded->Scratch.data();
+      Status S = launch(B, Recorded->Segments, All, streamOf(Stream));
       // Some nodes may have new addresses, some old: record again next time.
       if (!S)
         B.Recorded.reset();
@@ -253,21 +255,69 @@ private:
 
   Status record(Binding &B, const Addresses &A) {
     NvtxRange Range(ranges(), "record");
+    Result<bool> Conditions = takesConditions(B);
+    if (!Conditions)
+      return Conditions.takeError();
+    Status S = record(B, A, *Conditions);
+    // A driver may refuse nodes that others take; without them all goes on.
+    if (!S && *Conditions && S.error().Code == ErrorCode::Driver) {
+      TheModel->refuseConditions(TheLog, S.error().Message);
+      S = record(B, A, /*Conditions=*/false);
+    }
+    return S;
+  }
+
+  // A limit of time is kept where a condition is read back.
+  Result<bool> takesConditions(const Binding &B) {
+    bool Has = false;
+    for (const BoundControl &C : B.Controls)
+      Has |= C.HasCondition;
+    return Has && !Limit.isSet() ? TheModel->takesConditions(TheLog)
+                                 : Result<bool>(false);
+  }
+
+  Status record(Binding &B, Addresses A, bool Conditions) {
     B.Times.descriptors_us = B.Times.record_us = B.Times.instantiate_us = 0;
     auto Made = std::make_unique<SegmentRecording>();
-    Made->Segments = cutIntoSegments(B);
+    uint64_t ScratchBytes = 0;
+    {
+      Lap Recording(B.Times.record_us);
+      Made->Segments = cutIntoSegments(B, target(), Conditions, TheLog);
+      if (Status S = unroll(B, Made->Segments, ScratchBytes); !S)
+        return S;
+    }
+    if (ScratchBytes) {
+      auto Scratch = Block::make(deviceMemory(TheModel->context(), {}),
+                                 ScratchBytes, /*Alignment=*/256);
+      if (!Scratch) {
+        Scratch.error().Message += " for the counters of loops";
+        return Scratch.takeError();
+      }
+      Made->Scratch = std::move(*Scratch);
+      A.Scratch = Made->Scratch.data();
+    }
     if (Status S = record(B, Made->Segments, A); !S)
       return S;
     B.Recorded = std::move(Made);
     return success();
   }
 
+  static Status unroll(Binding &B, std::vector<Segment> &Segments,
+                       uint64_t &ScratchBytes);
   Status record(Binding &B, std::vector<Segment> &Segments, const Addresses &A);
   Status launch(Binding &B, std::vector<Segment> &Segments, const Addresses &A,
                 cuda::Stream Stream);
   Result<bool> holds(const Place &Condition, const Addresses &A,
                      cuda::Stream Stream);
 
+  Status build(Binding &B, Segment &S, const Addresses &A);
+  Status update(Binding &B, Segment &S, const Addresses &A);
+  // Room for all parameters of a step, those of bodies as well.
+  void reserve(const BoundSteps &B) {
+    Params.reserve(B);
+    for (const std::unique_ptr<BoundSteps> &Body : B.Bodies)
+      reserve(*Body);
+  }
   Status enqueue(Binding &B, size_t Index, const Addresses &A,
                  cuda::Stream Stream);
   Status runTimed(Binding &B, uint32_t Step, const Addresses &A, Events &Marks,
@@ -278,6 +328,7 @@ private:
   bool NoGraph;
   GraphOptions Overlap;
   RunLimit Limit;
+  Log TheLog;
   std::vector<int32_t> Aliases;
   StepParams Params;
   cuda::Stream Own = nullptr, LastStream = nullptr;
@@ -286,6 +337,27 @@ private:
   bool Lost = false;
   std::string LostWhy;
 };
+
+Status CudaDevice::unroll(Binding &B, std::vector<Segment> &Segments,
+                          uint64_t &ScratchBytes) {
+  if (B.Controls.empty())
+    return success();
+  for (Segment &S : Segments) {
+    if (S.What == Segment::Kind::Branch) {
+      for (std::vector<Segment> *Side : {&S.Then, &S.Else})
+        if (Status Done = unroll(B, *Side, ScratchBytes); !Done)
+          return Done;
+    } else if (S.What == Segment::Kind::Graph) {
+      auto Steps = cuda::unroll(B, S.First, S.End, S.Control,
+                                /*IsLimited=*/false);
+      if (!Steps)
+        return Steps.takeError();
+      ScratchBytes = std::max(ScratchBytes, Steps->ScratchBytes);
+      S.Unrolled = std::move(*Steps);
+    }
+  }
+  return success();
+}
 
 Status CudaDevice::record(Binding &B, std::vector<Segment> &Segments,
                           const Addresses &A) {
@@ -298,21 +370,33 @@ Status CudaDevice::record(Binding &B, std::vector<Segment> &Segments,
           return Done;
       continue;
     }
-    if (!B.Controls.empty()) {
-      Lap Recording(B.Times.record_us);
-      auto Steps = unroll(B, S);
-      if (!Steps)
-        return Steps.takeError();
-      S.Unrolled = std::move(*Steps);
-    }
-    BoundSteps &Steps = S.Unrolled ? *S.Unrolled : B;
-    S.Graph = std::make_unique<CudaGraph>(TheModel, target(), Overlap);
-    if (Status Done =
-            S.Graph->build(Steps, Aliases, A, Params, B.Times, rule());
-        !Done)
+    if (Status Done = build(B, S, A); !Done)
       return Done;
   }
   return success();
+}
+
+Status CudaDevice::build(Binding &B, Segment &S, const Addresses &A) {
+  BoundSteps &Steps = S.Unrolled.Steps ? *S.Unrolled.Steps : B;
+  reserve(Steps);
+  S.Graph = std::make_unique<CudaGraph>(TheModel, target(), Overlap);
+  return S.Graph->build(Steps, Aliases, A, Params, B.Times, rule());
+}
+
+// No documentation says that nodes inside conditional ones take new addresses.
+// A driver that refuses gets a new graph; its steps begin without handles.
+Status CudaDevice::update(Binding &B, Segment &S, const Addresses &A) {
+  BoundSteps &Steps = S.Unrolled.Steps ? *S.Unrolled.Steps : B;
+  Status Done = S.Graph->update(Steps, A, Params, rule());
+  if (Done || !S.Graph->hasConditions() ||
+      Done.error().Code != ErrorCode::Driver)
+    return Done;
+  auto Again = cuda::unroll(B, S.First, S.End, S.Control, /*IsLimited=*/false);
+  if (!Again)
+    return Again.takeError();
+  S.Graph.reset();
+  S.Unrolled = std::move(*Again);
+  return build(B, S, A);
 }
 
 Status CudaDevice::launch(Binding &B, std::vector<Segment> &Segments,
@@ -329,8 +413,7 @@ Status CudaDevice::launch(Binding &B, std::vector<Segment> &Segments,
         return Taken.takeError();
       Done = launch(B, *Taken ? S.Then : S.Else, A, Stream);
     } else {
-      BoundSteps &Steps = S.Unrolled ? *S.Unrolled : B;
-      Done = S.Graph->update(Steps, A, Params, rule());
+      Done = update(B, S, A);
       if (Done)
         Done =
             ofNamedKernel(D.check(D->GraphLaunch(S.Graph->executable(), Stream),

@@ -34,7 +34,8 @@ bool isKnown(const Place &P, const Addresses &A) {
 KernelNodeParams kernelParams(const CudaModel &M, const BoundStep &S,
                               StepParams &Params) {
   KernelNodeParams Out{};
-  Out.Kernel = M.function(S.Kernel);
+  Out.Kernel = S.Kind == StepKind::Launch ? M.function(S.Kernel)
+                                          : M.function(OwnKernel(S.Kernel));
   Out.GridX = S.Grid[0];
   Out.GridY = S.Grid[1];
   Out.GridZ = S.Grid[2];
@@ -69,6 +70,8 @@ MemsetNodeParams fillParams(const BoundStep &S, uint64_t To) {
 }
 
 CudaGraph::~CudaGraph() {
+  if (IsBody)
+    return;
   const DeviceContext &C = *TheModel->context();
   Current Guard(C);
   if (Exec)
@@ -77,9 +80,13 @@ CudaGraph::~CudaGraph() {
     (void)C.driver()->GraphDestroy(TheGraph);
 }
 
+Status CudaGraph::create() {
+  return driver().check(driver()->GraphCreate(&TheGraph, 0), "create a graph");
+}
+
 Status CudaGraph::start(const BoundSteps &B, const Addresses &A,
-                        std::span<const int32_t> Aliases) {
-  const Driver &D = TheModel->context()->driver();
+                        std::span<const int32_t> Aliases,
+                        std::vector<Condition> &Handles) {
   Nodes.assign(B.Steps.size(), nullptr);
   Updated.assign(B.Steps.size(), 0);
   Inputs.assign(A.Inputs.size(), nullptr);
@@ -106,7 +113,52 @@ Status CudaGraph::start(const BoundSteps &B, const Addresses &A,
         Add(ArenaUsers, Step);
     }
   }
-  return D.check(D->GraphCreate(&TheGraph, 0), "create a graph");
+  // Kernels set a node's condition before the node is there.
+  for (const BoundStep &S : B.Steps) {
+    if (S.Kind != StepKind::If && S.Kind != StepKind::While)
+      continue;
+    if (Handles.size() <= size_t(S.Work))
+      Handles.resize(size_t(S.Work) + 1);
+    if (Status Made = driver().check(driver()->GraphConditionalHandleCreate(
+                                         &Handles[size_t(S.Work)], TheGraph,
+                                         TheModel->context()->handle(), 0, 0),
+                                     "make a conditional node's handle");
+        !Made)
+      return Made;
+  }
+  return success();
+}
+
+// Parameters 4 and 5 are numbers of handles until there are any.
+void CudaGraph::setHandles(BoundSteps &B, const BoundStep &S,
+                           const std::vector<Condition> &Handles) {
+  for (uint32_t I : {4u, 5u}) {
+    uint64_t &Handle = B.Params[S.FirstParam + I].Size;
+    Handle = Handle < Handles.size() ? Handles[Handle] : 0;
+  }
+}
+
+Status CudaGraph::addConditional(const BoundSteps &B, uint32_t Step,
+                                 const std::vector<Condition> &Handles) {
+  const BoundStep &S = B.Steps[Step];
+  std::vector<GraphNode> After;
+  for (uint32_t I : Waits[Step])
+    After.push_back(Nodes[I]);
+  ConditionalNodeParams P;
+  P.Handle = Handles[size_t(S.Work)];
+  P.Kind = S.Kind == StepKind::While;
+  P.On = TheModel->context()->handle();
+  if (Status Done = driver().check(
+          driver()->GraphAddNode(&Nodes[Step], TheGraph, After.data(), nullptr,
+                                 After.size(), &P),
+          "add a conditional node to the graph");
+      !Done)
+    return Done;
+  GraphOptions Inside = Options;
+  Inside.NoEarlyLaunch = true; // no driver's documentation says that it may
+  Bodies.push_back({S.Kernel, std::make_unique<CudaGraph>(
+                                  TheModel, Target, Inside, P.Bodies[0])});
+  return success();
 }
 
 bool CudaGraph::launchesEarly(const BoundStep &S) const {
@@ -157,12 +209,15 @@ Status CudaGraph::addNode(const BoundStep &S, GraphNode &Node,
   const DeviceContext &C = *TheModel->context();
   const Driver &D = C.driver();
   switch (S.Kind) {
-  case StepKind::Launch: {
+  case StepKind::Launch:
+  case StepKind::Decide:
+  case StepKind::Move: {
     KernelNodeParams P = kernelParams(*TheModel, S, Params);
     Status Done = D.check(
         D->GraphAddKernelNode(&Node, TheGraph, After.data(), After.size(), &P),
         "add a kernel to the graph");
-    if (!Done || !Target.kernels()->Get(S.Kernel)->cooperative())
+    if (!Done || S.Kind != StepKind::Launch ||
+        !Target.kernels()->Get(S.Kernel)->cooperative())
       return Done;
     constexpr Outcome NotSupported = 801;
     if (!D->GraphKernelNodeSetAttribute)
@@ -178,7 +233,7 @@ Status CudaGraph::addNode(const BoundStep &S, GraphNode &Node,
                                          After.size(), &P, C.handle()),
                    "add a copy to the graph");
   }
-  case StepKind::Fill:
+  default:
     break;
   }
   MemsetNodeParams P = fillParams(S, Params[0]);
@@ -193,7 +248,12 @@ Status CudaGraph::updateNode(const BoundSteps &B, uint32_t Step,
   const Driver &D = C.driver();
   const BoundStep &S = B.Steps[Step];
   switch (S.Kind) {
-  case StepKind::Launch: {
+  case StepKind::If:
+  case StepKind::While:
+    return success(); // its body has the addresses
+  case StepKind::Launch:
+  case StepKind::Decide:
+  case StepKind::Move: {
     KernelNodeParams P = kernelParams(*TheModel, S, Params);
     return D.check(D->GraphExecKernelNodeSetParams(Exec, Nodes[Step], &P),
                    "update a kernel of the graph");
@@ -218,8 +278,15 @@ Status CudaGraph::instantiate(const Addresses &A) {
   Status S = D.check(D->GraphInstantiateWithFlags(&Exec, TheGraph, 0),
                      "instantiate the graph");
   if (S)
-    remember(A);
+    rememberAll(A, Exec);
   return S;
+}
+
+void CudaGraph::rememberAll(const Addresses &A, GraphExec Of) {
+  Exec = Of;
+  remember(A);
+  for (const Held &Node : Bodies)
+    Node.Body->rememberAll(A, Of);
 }
 
 void CudaGraph::remember(const Addresses &A) {

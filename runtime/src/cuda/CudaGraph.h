@@ -88,9 +88,11 @@ struct GraphOptions {
 
 class CudaGraph {
 public:
+  /// With `Body`: the graph of a conditional node, which is its driver's.
   CudaGraph(std::shared_ptr<CudaModel> M, const format::Target &T,
-            GraphOptions Options)
-      : TheModel(std::move(M)), Target(T), Options(Options) {}
+            GraphOptions Options, Graph Body = nullptr)
+      : TheModel(std::move(M)), Target(T), Options(Options),
+        IsBody(Body != nullptr), TheGraph(Body) {}
   CudaGraph(const CudaGraph &) = delete;
   CudaGraph &operator=(const CudaGraph &) = delete;
   ~CudaGraph();
@@ -102,23 +104,17 @@ public:
                Function AddressOf) {
     {
       Lap Encoding(Times.descriptors_us);
-      for (const BoundStep &Step : B.Steps)
-        if (Status S = encodeTensorMaps(driver(), B, Step, A, AddressOf); !S)
-          return S;
+      if (Status S = encode(B, A, AddressOf); !S)
+        return S;
     }
     {
       Lap Recording(Times.record_us);
-      if (Status S = start(B, A, Aliases); !S)
+      std::vector<Condition> Handles;
+      Status S = create();
+      if (S)
+        S = fill(B, Aliases, A, Params, Handles, AddressOf);
+      if (!S)
         return S;
-      for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
-        if (B.Steps[Step].Empty)
-          continue;
-        Status S = setParams(driver(), B, B.Steps[Step], A, Params, AddressOf);
-        if (S)
-          S = addNode(B, Step, Params);
-        if (!S)
-          return S;
-      }
     }
     Lap Instantiating(Times.instantiate_us);
     return instantiate(A);
@@ -155,17 +151,75 @@ public:
     if (Arena != A.Arena)
       if (Status S = Visit(ArenaUsers); !S)
         return S;
+    for (const Held &Node : Bodies)
+      if (Status S =
+              Node.Body->update(*B.Bodies[Node.Index], A, Params, AddressOf);
+          !S)
+        return S;
     if (Changed)
       remember(A);
     return success();
   }
 
   GraphExec executable() const { return Exec; }
+  bool hasConditions() const { return !Bodies.empty(); }
 
 private:
+  struct Held {
+    uint32_t Index; ///< of BoundSteps::Bodies
+    std::unique_ptr<CudaGraph> Body;
+  };
+
+  template <class Function>
+  Status encode(BoundSteps &B, const Addresses &A, Function AddressOf) {
+    for (const BoundStep &Step : B.Steps)
+      if (Status S = encodeTensorMaps(driver(), B, Step, A, AddressOf); !S)
+        return S;
+    for (const std::unique_ptr<BoundSteps> &Body : B.Bodies)
+      if (Status S = encode(*Body, A, AddressOf); !S)
+        return S;
+    return success();
+  }
+
+  /// Adds the nodes. `Handles` are of this graph and of those around it.
+  template <class Function>
+  Status fill(BoundSteps &B, std::span<const int32_t> Aliases,
+              const Addresses &A, StepParams &Params,
+              std::vector<Condition> &Handles, Function AddressOf) {
+    if (Status S = start(B, A, Aliases, Handles); !S)
+      return S;
+    for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
+      const BoundStep &S = B.Steps[Step];
+      if (S.Empty)
+        continue;
+      Status Done = success();
+      if (S.Kind == StepKind::If || S.Kind == StepKind::While) {
+        Done = addConditional(B, Step, Handles);
+        if (Done)
+          Done = Bodies.back().Body->fill(*B.Bodies[S.Kernel], Aliases, A,
+                                          Params, Handles, AddressOf);
+      } else {
+        if (S.Kind == StepKind::Decide)
+          setHandles(B, S, Handles);
+        Done = setParams(driver(), B, S, A, Params, AddressOf);
+        if (Done)
+          Done = addNode(B, Step, Params);
+      }
+      if (!Done)
+        return Done;
+    }
+    return success();
+  }
+
   const Driver &driver() const { return TheModel->context()->driver(); }
+  Status create();
   Status start(const BoundSteps &B, const Addresses &A,
-               std::span<const int32_t> Aliases);
+               std::span<const int32_t> Aliases,
+               std::vector<Condition> &Handles);
+  static void setHandles(BoundSteps &B, const BoundStep &S,
+                         const std::vector<Condition> &Handles);
+  Status addConditional(const BoundSteps &B, uint32_t Step,
+                        const std::vector<Condition> &Handles);
   bool launchesEarly(const BoundStep &S) const;
   Status addEarlyLaunches(uint32_t Step, std::span<const uint32_t> Earlier);
   Status addNode(const BoundSteps &B, uint32_t Step, StepParams &Params);
@@ -174,12 +228,15 @@ private:
   Status updateNode(const BoundSteps &B, uint32_t Step, StepParams &Params);
   Status instantiate(const Addresses &A);
   void remember(const Addresses &A);
+  void rememberAll(const Addresses &A, GraphExec Of);
 
   std::shared_ptr<CudaModel> TheModel;
   const format::Target &Target;
   GraphOptions Options;
-  Graph TheGraph = nullptr;
-  GraphExec Exec = nullptr;
+  bool IsBody;
+  Graph TheGraph;
+  GraphExec Exec = nullptr; ///< a body's is that of the whole graph
+  std::vector<Held> Bodies;
   std::vector<GraphNode> Nodes; ///< of each step; null: empty
   std::vector<std::vector<uint32_t>> Waits;
   std::vector<std::vector<uint32_t>> InputUsers, OutputUsers; ///< steps

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace kpc::rt::cuda {
 
@@ -336,6 +337,44 @@ Status CudaModel::uploadWeights(const rt::Model &M, const format::Target &T) {
   // on its way in the null stream, for which sessions' streams do not wait
   // (CUDA Driver API, "API synchronization behavior").
   return D.check(D->StreamSynchronize(nullptr), "upload weights");
+}
+
+Result<bool> CudaModel::takesConditions(const Log &TheLog) {
+  std::unique_lock<std::mutex> Guard(SharedLock);
+  const Driver &D = TheContext->driver();
+  if (TakesConditions != Conditions::Unknown)
+    return TakesConditions == Conditions::Taken;
+  if (!D->GraphAddNode || !D->GraphConditionalHandleCreate) {
+    Guard.unlock();
+    refuseConditions(TheLog, "it has none before CUDA 12.3");
+    return false;
+  }
+  Modules.reserve(Modules.size() + 1);
+  Module Loaded = nullptr;
+  Outcome Code =
+      D->ModuleLoadDataEx(&Loaded, ConditionPtx, 0, nullptr, nullptr);
+  if (Code == Success) {
+    Modules.push_back(Loaded);
+    for (unsigned I = 0; Code == Success && I < std::size(Own); ++I)
+      Code = D->ModuleGetFunction(&Own[I], Loaded, OwnKernelNames[I]);
+  }
+  Status Done = D.check(Code, "load the kernels that decide");
+  if (Done) {
+    TakesConditions = Conditions::Taken;
+    return true;
+  }
+  if (Done.error().Code != ErrorCode::Driver)
+    return Done.takeError();
+  Guard.unlock();
+  refuseConditions(TheLog, Done.error().Message);
+  return false;
+}
+
+void CudaModel::refuseConditions(const Log &TheLog, const std::string &Why) {
+  TheLog.warning("the driver takes no conditional nodes of graphs (" + Why +
+                 "): what data decides waits for the device");
+  std::lock_guard<std::mutex> Guard(SharedLock);
+  TakesConditions = Conditions::Refused;
 }
 
 Status CudaModel::allowShared(uint32_t Kernel, uint32_t Bytes) {

@@ -14,8 +14,10 @@
 #ifndef KPC_RUNTIME_SRC_CUDA_CUDAMODEL_H
 #define KPC_RUNTIME_SRC_CUDA_CUDAMODEL_H
 
+#include "runtime/src/Log.h"
 #include "runtime/src/Memory.h"
 #include "runtime/src/Model.h"
+#include "runtime/src/cuda/ConditionKernels.h"
 #include "runtime/src/cuda/Driver.h"
 
 namespace kpc::rt::cuda {
@@ -91,8 +93,14 @@ public:
 
   const std::shared_ptr<DeviceContext> &context() const { return TheContext; }
   Function function(uint32_t Kernel) const { return Functions[Kernel]; }
+  Function function(OwnKernel Which) const { return Own[unsigned(Which)]; }
   Pointer weight(uint32_t Index) const { return Weights[Index]; }
   uint64_t weightBytes() const { return WeightBytes; }
+  /// Whether graphs may have conditional nodes here. An error where the device
+  /// is lost or full.
+  Result<bool> takesConditions(const Log &TheLog);
+  /// From now on they may not: the driver refused one.
+  void refuseConditions(const Log &TheLog, const std::string &Why);
   /// Lets a kernel use this much dynamic shared memory.
   Status allowShared(uint32_t Kernel, uint32_t Bytes);
 
@@ -108,7 +116,10 @@ private:
   std::vector<Pointer> Weights; ///< 0: this target does not use it
   Block WeightBlock;
   uint64_t WeightBytes = 0;
-  std::mutex SharedLock;
+  enum class Conditions : uint8_t { Unknown, Taken, Refused };
+  Conditions TakesConditions = Conditions::Unknown;
+  Function Own[2] = {};  ///< by OwnKernel
+  std::mutex SharedLock; ///< of what follows and the two before
   std::vector<uint32_t> SharedAllowed;
 };
 

@@ -105,8 +105,8 @@ std::vector<std::vector<uint32_t>> oneChain(const BoundSteps &B) {
 std::vector<std::vector<uint32_t>>
 findDependencies(const BoundSteps &B, size_t InputCount,
                  std::span<const int32_t> Aliases) {
-  // Spaces: the arena, inputs, outputs. Weights are never written.
-  Space Arena;
+  // Spaces: the arena, scratch, inputs, outputs. Weights are never written.
+  Space Arena, Scratch;
   std::vector<Space> Inputs(InputCount), Outputs(Aliases.size());
   auto SpaceOf = [&](const Place &P) -> Space * {
     switch (P.Where) {
@@ -117,6 +117,8 @@ findDependencies(const BoundSteps &B, size_t InputCount,
     case Base::Output:
       return Aliases[P.Index] >= 0 ? &Inputs[size_t(Aliases[P.Index])]
                                    : &Outputs[P.Index];
+    case Base::Scratch:
+      return &Scratch;
     case Base::Weight:
       break;
     }

@@ -39,7 +39,8 @@ using Event = struct EventTag *;
 using Graph = struct GraphTag *;
 using GraphNode = struct GraphNodeTag *;
 using GraphExec = struct GraphExecTag *;
-using Pointer = uint64_t; ///< CUdeviceptr
+using Pointer = uint64_t;   ///< CUdeviceptr
+using Condition = uint64_t; ///< CUgraphConditionalHandle
 
 // Values of CUresult that are treated specially.
 inline constexpr Outcome Success = 0, InvalidValue = 1, OutOfMemory = 2,
@@ -161,6 +162,20 @@ struct NodeAttribute {
 /// CU_LAUNCH_ATTRIBUTE_COOPERATIVE: all blocks of the grid run at once.
 inline constexpr int CooperativeAttribute = 2;
 
+/// CUgraphNodeParams of a conditional node: a union of 29 words with CUDA_-
+/// CONDITIONAL_NODE_PARAMS in front.
+struct ConditionalNodeParams {
+  int Type = 13; ///< CU_GRAPH_NODE_TYPE_CONDITIONAL
+  int Reserved0[3] = {};
+  Condition Handle = 0;
+  int Kind = 0; ///< 0 if, 1 while
+  unsigned Size = 1;
+  Graph *Bodies = nullptr; ///< made by the driver, which owns them
+  Context On = nullptr;
+  uint64_t Reserved1[25] = {}, Reserved2 = 0;
+};
+static_assert(sizeof(ConditionalNodeParams) == 256);
+
 // Functions that not every driver has: the version of CUDA that brought them
 // (in this form: an older driver's may be null or another) is between name and
 // type. A tensor map is 128 bytes, aligned to 64.
@@ -168,6 +183,12 @@ inline constexpr int CooperativeAttribute = 2;
   X(GraphAddDependencies, 12030,                                               \
     Outcome (*)(Graph, const GraphNode *From, const GraphNode *To,             \
                 const GraphEdge *, size_t))                                    \
+  X(GraphAddNode, 12030,                                                       \
+    Outcome (*)(GraphNode *, Graph, const GraphNode *, const GraphEdge *,      \
+                size_t, ConditionalNodeParams *))                              \
+  X(GraphConditionalHandleCreate, 12030,                                       \
+    Outcome (*)(Condition *, Graph, Context, unsigned Default,                 \
+                unsigned Flags))                                               \
   X(GraphKernelNodeSetAttribute, 11040,                                        \
     Outcome (*)(GraphNode, int Which, const NodeAttribute *))                  \
   X(LaunchCooperativeKernel, 11040,                                            \

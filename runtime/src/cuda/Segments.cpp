@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/src/cuda/Segments.h"
+#include "runtime/format/Conditional.h"
 
 namespace kpc::rt::cuda {
 
@@ -14,7 +15,9 @@ namespace {
 
 class Cutter {
 public:
-  explicit Cutter(const Binding &B) : B(B) {}
+  Cutter(Binding &B, const format::Target &T, bool Conditions,
+         const Log &TheLog)
+      : B(B), T(T), Conditions(Conditions), TheLog(TheLog) {}
 
   void cut(uint32_t Step, uint32_t End, uint32_t At,
            std::vector<Segment> &Out) {
@@ -57,50 +60,52 @@ private:
     return Out.back();
   }
 
-  // How many steps a loop runs in all; with a condition, more than any.
-  int64_t loopSteps(uint32_t At) const {
+  // How many steps a loop runs in all; as conditional nodes, how many there
+  // are. More than any where its conditions are read back.
+  int64_t loopSteps(uint32_t At) {
     int64_t Runs = 0;
     for (uint32_t I = At; I < B.Controls[At].Next; ++I)
       if (B.Controls[I].HasCondition)
-        return INT64_MAX;
+        return conditionalSteps(At);
     for (uint32_t I = B.Controls[At].First; I < B.Controls[At].End; ++I)
       if (__builtin_add_overflow(Runs, B.Steps[I].Runs, &Runs))
         return INT64_MAX;
     return Runs;
   }
 
-  const Binding &B;
+  int64_t conditionalSteps(uint32_t At) {
+    if (!Conditions)
+      return INT64_MAX;
+    const BoundControl &C = B.Controls[At];
+    std::string Why;
+    if (const char *Known = format::whyReadBack(B.table(), T, At)) {
+      Why = Known;
+    } else {
+      auto Tried = unroll(B, C.First, C.End, At, /*IsLimited=*/true);
+      if (Tried)
+        return Tried->Count;
+      Why = Tried.error().Message;
+    }
+    TheLog.info(formatted("steps %u to %u wait for the device: %s", C.First,
+                          C.End - 1, Why.c_str()));
+    return INT64_MAX;
+  }
+
+  Binding &B;
+  const format::Target &T;
+  bool Conditions;
+  const Log &TheLog;
 };
 
 } // namespace
 
-std::vector<Segment> cutIntoSegments(const Binding &B) {
+std::vector<Segment> cutIntoSegments(Binding &B, const format::Target &T,
+                                     bool Conditions, const Log &TheLog) {
   std::vector<Segment> Out;
-  Cutter(B).cut(0, uint32_t(B.Steps.size()), 0, Out);
+  Cutter(B, T, Conditions, TheLog).cut(0, uint32_t(B.Steps.size()), 0, Out);
   if (Out.empty())
     Out.emplace_back(); // a plan that does nothing
   return Out;
-}
-
-Result<std::unique_ptr<BoundSteps>> unroll(Binding &B, const Segment &S) {
-  auto Out = std::make_unique<BoundSteps>();
-  auto Add = [&](uint32_t Step) -> Status {
-    BoundStep Copy = B.Steps[Step];
-    Copy.FirstParam = uint32_t(Out->Params.size());
-    for (BoundParam P : B.params(B.Steps[Step])) {
-      if (P.TensorMap >= 0) {
-        Out->TensorMaps.push_back(B.TensorMaps[size_t(P.TensorMap)]);
-        P.TensorMap = int32_t(Out->TensorMaps.size()) - 1;
-      }
-      Out->Params.push_back(P);
-    }
-    Out->Steps.push_back(Copy);
-    return success();
-  };
-  auto None = [](const Place &) -> Result<bool> { return false; };
-  if (Status Done = B.walk(S.First, S.End, S.Control, Add, None); !Done)
-    return Done.takeError();
-  return Result<std::unique_ptr<BoundSteps>>(std::move(Out));
 }
 
 } // namespace kpc::rt::cuda

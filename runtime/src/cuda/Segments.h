@@ -8,21 +8,20 @@
 ///
 /// \file
 /// A plan without branches is one segment and one graph; the steps of a loop
-/// are in it as often as they run. A branch ends a segment: its condition has
-/// to be read back. So does a loop that is too long to be recorded, that data
-/// ends, or that has either inside: its steps are launched one by one.
+/// are in it as often as they run. What data decides is conditional nodes of
+/// it, where the driver has them and they can do it (Unroll.h). Any other
+/// branch ends a segment: its condition has to be read back. So does a loop
+/// that is too long to be recorded, or that data ends without such nodes: its
+/// steps are launched one by one.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_RUNTIME_SRC_CUDA_SEGMENTS_H
 #define KPC_RUNTIME_SRC_CUDA_SEGMENTS_H
 
 #include "runtime/src/cuda/CudaGraph.h"
+#include "runtime/src/cuda/Unroll.h"
 
 namespace kpc::rt::cuda {
-
-/// Steps of loops that one graph has at most. 4,096 nodes take about 3 MB of
-/// the driver's memory and 4 ms to be instantiated.
-inline constexpr int64_t MostLoopSteps = 4096;
 
 struct Segment {
   enum class Kind { Graph, OneByOne, Branch };
@@ -31,21 +30,22 @@ struct Segment {
   uint32_t Control = 0;        ///< the first one, or the loop or branch it is
   int64_t LoopSteps = 0;       ///< for graphs: runs of steps in loops
   /// For graphs, if there are controls: steps as often as they run.
-  std::unique_ptr<BoundSteps> Unrolled;
+  UnrolledSteps Unrolled;
   std::unique_ptr<CudaGraph> Graph;
   std::vector<Segment> Then, Else; ///< of a branch
 };
 
-std::vector<Segment> cutIntoSegments(const Binding &B);
-
-/// The steps of a segment that is a graph, with the parameters of each
-/// iteration.
-Result<std::unique_ptr<BoundSteps>> unroll(Binding &B, const Segment &S);
+/// With `Conditions`: what data decides may be in graphs. The log hears why
+/// something is not.
+std::vector<Segment> cutIntoSegments(Binding &B, const format::Target &T,
+                                     bool Conditions, const Log &TheLog);
 
 /// What a session keeps of a bound plan.
 class SegmentRecording : public Recording {
 public:
   std::vector<Segment> Segments;
+  /// Counters of conditional loops, and what moves with them.
+  Block Scratch;
 };
 
 } // namespace kpc::rt::cuda

@@ -20,7 +20,7 @@
 // JSON-NEXT: "count": 100
 
 // CHECKED: loops and branches:
-// CHECKED-NEXT: loop {{.*}}: until data ends it, at most 100 iterations; a GPU is waited for in each
+// CHECKED-NEXT: loop {{.*}}: until data ends it, at most 100 iterations; a node of a GPU's graph
 
 // CHECKED-JSON: "data_ends":true
 

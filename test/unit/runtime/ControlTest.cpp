@@ -122,7 +122,30 @@ TEST_F(ControlOnCuda, IterationsFollowFromEdges) {
   }
 }
 
-TEST_F(ControlOnCuda, ALoopIsOneGraphAndABranchReadsItsCondition) {
+// CUDA 12.3 brought conditional nodes.
+void haveDriver(FakeCuda &Fake, int Version) {
+  Fake.reset();
+  Fake.device(9, 0, /*Images=*/3, Version);
+}
+
+TEST_F(ControlOnCuda, ALoopAndABranchAreOneGraph) {
+  haveDriver(Fake, 12030);
+  Bytes File = written(controlContents(true));
+  Own<kpc_model> M = load(File);
+  Own<kpc_session> S = open(M);
+  ControlRun(20, true).run(S);
+  for (bool Taken : {false, true}) {
+    Fake.reset();
+    ControlRun(20, Taken).run(S);
+    EXPECT_EQ(Fake.count("GraphLaunch"), 1);
+    EXPECT_EQ(Fake.count("LaunchKernel"), 0);
+    EXPECT_EQ(Fake.count("body"), 1);
+    EXPECT_EQ(Fake.count("GraphInstantiateWithFlags"), 0);
+  }
+}
+
+TEST_F(ControlOnCuda, AnOlderDriverReadsTheConditionOfABranch) {
+  haveDriver(Fake, 12020);
   Bytes File = written(controlContents(true));
   Own<kpc_model> M = load(File);
   Own<kpc_session> S = open(M);

@@ -97,9 +97,129 @@ TEST(EndedLoop, RunsOnCuda) {
     }
 }
 
+TEST(EndedLoop, IsANodeOfTheGraph) {
+  FakeCuda Fake;
+  Fake.reset();
+  Bytes File = written(endedContents(true, 7));
+  Own<kpc_model> M = load(File);
+  Own<kpc_session> S = openCuda(M);
+  expectIterations(S, true, 7);
+  Fake.reset();
+  for (unsigned Seed : {1u, 2u, 3u}) {
+    Fake.seed(Seed);
+    expectIterations(S, true, 7);
+  }
+  EXPECT_EQ(Fake.count("GraphLaunch"), 3);
+  EXPECT_EQ(Fake.count("LaunchKernel"), 0);
+  // Four even iterations hold three odd ones, and one of two endings runs.
+  EXPECT_EQ(Fake.count("body"), 3 * (4 + 3 + 1));
+}
+
+/// Row i is (i + 2) * x, or (i + 1) as much of it.
+void expectRows(const Own<kpc_session> &S, int64_t Count, int64_t Most,
+                bool NamesIterations) {
+  EndedRun Run(Count > 0);
+  std::vector<float> Rows(size_t(Most * Width));
+  int64_t Dims[] = {Most, Width};
+  auto In = Run.inputs(), Out = Run.outputs();
+  Out.push_back({"rows", {Rows.data(), Dims, 2, KPC_F32, KPC_HOST}});
+  kpc_error *E = nullptr;
+  ASSERT_EQ(kpc_session_run(S.get(), In.data(), In.size(), Out.data(),
+                            Out.size(), nullptr, &E),
+            KPC_OK)
+      << describe(E);
+  for (int64_t I = 0; I < Count; ++I)
+    for (int64_t J = 0; J < Width; ++J)
+      ASSERT_EQ(Rows[size_t(I * Width + J)],
+                float((I + 2) * (J + 1) * (NamesIterations ? I + 1 : 1)))
+          << "row " << I;
+}
+
+TEST(EndedLoop, CollectsAtThePlaceOfTheIteration) {
+  FakeCuda Fake;
+  for (int Version : {12020, 12040})
+    for (int64_t Count : {1, 2, 3, 8, 9})
+      for (bool Names : {false, true}) {
+        Fake.reset();
+        Fake.device(9, 0, /*Images=*/3, Version);
+        Bytes File = written(collectingContents(true, Count, Names));
+        Own<kpc_model> M = load(File);
+        Own<kpc_session> S = openCuda(M);
+        expectRows(S, Count, Count, Names);
+        expectRows(S, 0, Count, Names);
+        expectRows(S, Count, Count, Names);
+        // What a kernel takes as a number is the same in all runs of a graph.
+        bool Reads = Version < 12030 || Names;
+        EXPECT_EQ(Fake.count("LaunchKernel") > 0, Reads)
+            << Version << " " << Count << " " << Names;
+      }
+}
+
+TEST(EndedLoop, IsReadBackWhereTheDriverRefusesNodes) {
+  FakeCuda Fake;
+  for (const char *Call : {"GraphAddNode", "GraphConditionalHandleCreate",
+                           "GraphInstantiateWithFlags"}) {
+    Fake.reset();
+    Bytes File = written(endedContents(true, 5));
+    Own<kpc_model> M = load(File);
+    kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
+    O.device = KPC_CUDA(0);
+    O.driver = KPC_FAKE_CUDA;
+    std::string Said;
+    O.log.user = &Said;
+    O.log.log = [](void *User, kpc_log_level Level, const char *Text) {
+      if (Level == KPC_LOG_WARNING)
+        static_cast<std::string *>(User)->append(Text);
+    };
+    Own<kpc_session> S = test::open(M, &O);
+    Fake.fail(Call, 801);
+    expectIterations(S, true, 5);
+    EXPECT_THAT(Said,
+                HasSubstr("takes no conditional nodes of graphs (cannot"));
+    EXPECT_EQ(Fake.count("LaunchKernel"), 5) << Call;
+    expectIterations(S, false, 0);
+    S.reset();
+    M.reset();
+    EXPECT_EQ(Fake.live(), 0);
+  }
+}
+
+// The loop reads x where the caller has it.
+TEST(EndedLoop, NodesTakeNewAddressesOrAreMadeAgain) {
+  FakeCuda Fake;
+  Fake.reset();
+  Bytes File = written(endedContents(true, 5));
+  Own<kpc_model> M = load(File);
+  Own<kpc_session> S = openCuda(M);
+  // Device memory is the fake's process's own.
+  auto RunAt = [&](EndedRun &R) {
+    std::fill_n(R.Out, Width, 0.0f);
+    auto In = R.inputs(), Out = R.outputs();
+    for (auto *List : {&In, &Out})
+      for (kpc_named_tensor &T : *List)
+        T.tensor.device = KPC_CUDA(0);
+    ASSERT_EQ(kpc_session_run(S.get(), In.data(), In.size(), Out.data(),
+                              Out.size(), nullptr, nullptr),
+              KPC_OK);
+    for (int64_t I = 0; I < Width; ++I)
+      ASSERT_EQ(R.Out[I], float(6 * (I + 1)));
+  };
+  EndedRun One(true), Other(true);
+  RunAt(One);
+  long Made = Fake.count("GraphInstantiateWithFlags");
+  RunAt(Other);
+  EXPECT_EQ(Fake.count("GraphInstantiateWithFlags"), Made);
+  EXPECT_GT(Fake.count("GraphExecKernelNodeSetParams"), 0);
+  Fake.fail("GraphExecKernelNodeSetParams", 1);
+  RunAt(One);
+  EXPECT_EQ(Fake.count("GraphInstantiateWithFlags"), Made + 1);
+}
+
 // One kernel for each iteration that there is.
 TEST(EndedLoop, LaunchesNothingBehindItsEnd) {
   FakeCuda Fake;
+  Fake.reset();
+  Fake.device(9, 0, /*Images=*/3, 12020);
   Bytes File = written(endedContents(true, Endless));
   Own<kpc_model> M = load(File);
   Own<kpc_session> S = openCuda(M);

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <random>
 #include <set>
 
@@ -29,13 +30,17 @@ struct alignas(64) ParamBytes {
   unsigned char Bytes[128];
 };
 
+struct FakeGraph;
 struct Node {
-  enum { Launch, Copy, Fill } Kind;
+  enum { Launch, Copy, Fill, Conditional } Kind;
   const Kernel *Function = nullptr;
   std::vector<ParamBytes> Params;
   Copy3D CopyOf{};
   MemsetNodeParams FillOf{};
   std::vector<const void *> After; ///< nodes of the graph
+  FakeGraph *Body = nullptr;       ///< of conditional nodes
+  const unsigned *Condition = nullptr;
+  bool IsLoop = false;
 
   void run() const {
     if (Kind == Launch) {
@@ -59,9 +64,22 @@ struct Node {
 
 struct FakeGraph {
   std::vector<std::unique_ptr<Node>> Nodes;
+  std::vector<std::unique_ptr<FakeGraph>> Bodies;
+  std::vector<std::unique_ptr<unsigned>> Conditions;
 };
+/// By node of the graph.
+using FakeNodes = std::vector<std::pair<const void *, Node>>;
 struct FakeExec {
-  std::vector<std::pair<const void *, Node>> Nodes; ///< by node of the graph
+  const FakeGraph *Whole = nullptr;
+  std::map<const FakeGraph *, FakeNodes> Graphs; ///< bodies, too
+  void take(const FakeGraph &G) {
+    for (const auto &N : G.Nodes) {
+      Graphs[&G].emplace_back(N.get(), *N);
+      if (N->Body)
+        take(*N->Body);
+    }
+  }
+  void run(const FakeGraph &G, std::mt19937 &Random);
 };
 
 } // namespace
@@ -137,11 +155,42 @@ Outcome GraphAddDependencies(Graph, const GraphNode *From, const GraphNode *To,
   }
   return Success;
 }
+Outcome GraphConditionalHandleCreate(Condition *Out, Graph G, Context, unsigned,
+                                     unsigned) {
+  ENTER(GraphConditionalHandleCreate);
+  *Out = uint64_t(reinterpret_cast<FakeGraph *>(G)
+                      ->Conditions.emplace_back(std::make_unique<unsigned>())
+                      .get());
+  return Success;
+}
+Outcome GraphAddNode(GraphNode *Out, Graph G, const GraphNode *After,
+                     const GraphEdge *, size_t Count,
+                     ConditionalNodeParams *P) {
+  ENTER(GraphAddNode);
+  // Of this very graph, and of a kind that there is.
+  const auto &Own = reinterpret_cast<FakeGraph *>(G)->Conditions;
+  bool IsOwn = std::any_of(Own.begin(), Own.end(), [&](const auto &C) {
+    return uint64_t(C.get()) == P->Handle;
+  });
+  if (P->Type != 13 || P->Size != 1 || P->Kind > 1 || !P->On || !IsOwn)
+    return InvalidValue;
+  Node *N = addNode(Out, G, After, Count);
+  N->Kind = Node::Conditional;
+  N->Condition = reinterpret_cast<const unsigned *>(P->Handle);
+  N->IsLoop = P->Kind == 1;
+  N->Body = reinterpret_cast<FakeGraph *>(G)
+                ->Bodies.emplace_back(std::make_unique<FakeGraph>())
+                .get();
+  static thread_local Graph Bodies[1];
+  Bodies[0] = reinterpret_cast<Graph>(N->Body);
+  P->Bodies = Bodies;
+  return Success;
+}
 Outcome GraphInstantiateWithFlags(GraphExec *Out, Graph G, unsigned long long) {
   ENTER(GraphInstantiateWithFlags, 1);
   auto *Exec = new FakeExec;
-  for (const auto &N : reinterpret_cast<FakeGraph *>(G)->Nodes)
-    Exec->Nodes.emplace_back(N.get(), *N);
+  Exec->Whole = reinterpret_cast<FakeGraph *>(G);
+  Exec->take(*Exec->Whole);
   *Out = reinterpret_cast<GraphExec>(Exec);
   return Success;
 }
@@ -151,9 +200,10 @@ Outcome GraphExecDestroy(GraphExec E) {
   return Answer;
 }
 static Node &nodeOf(GraphExec E, GraphNode Of) {
-  for (auto &[Key, N] : reinterpret_cast<FakeExec *>(E)->Nodes)
-    if (Key == Of)
-      return N;
+  for (auto &[G, Nodes] : reinterpret_cast<FakeExec *>(E)->Graphs)
+    for (auto &[Key, N] : Nodes)
+      if (Key == Of)
+        return N;
   std::abort();
 }
 Outcome GraphExecKernelNodeSetParams(GraphExec E, GraphNode N,
@@ -174,22 +224,36 @@ Outcome GraphExecMemsetNodeSetParams(GraphExec E, GraphNode N,
   nodeOf(E, N).FillOf = *P;
   return Success;
 }
-Outcome GraphLaunch(GraphExec E, Stream) {
-  ENTER(GraphLaunch);
-  auto *Exec = reinterpret_cast<FakeExec *>(E);
-  std::mt19937 Random(state().Seed);
+void FakeExec::run(const FakeGraph &G, std::mt19937 &Random) {
+  const FakeNodes &Nodes = Graphs[&G];
   std::set<const void *> Done;
-  while (Done.size() < Exec->Nodes.size()) {
+  while (Done.size() < Nodes.size()) {
     std::vector<const std::pair<const void *, Node> *> Ready;
-    for (const auto &Entry : Exec->Nodes)
+    for (const auto &Entry : Nodes)
       if (!Done.count(Entry.first) &&
           std::all_of(Entry.second.After.begin(), Entry.second.After.end(),
                       [&](const void *A) { return Done.count(A) != 0; }))
         Ready.push_back(&Entry);
     const auto *Next = Ready[Random() % Ready.size()];
-    Next->second.run();
+    const Node &N = Next->second;
+    if (N.Kind != Node::Conditional)
+      N.run();
+    else
+      while (*N.Condition) {
+        count("body");
+        run(*N.Body, Random);
+        if (!N.IsLoop)
+          break;
+      }
     Done.insert(Next->first);
   }
+}
+
+Outcome GraphLaunch(GraphExec E, Stream) {
+  ENTER(GraphLaunch);
+  auto *Exec = reinterpret_cast<FakeExec *>(E);
+  std::mt19937 Random(state().Seed);
+  Exec->run(*Exec->Whole, Random);
   return Success;
 }
 

@@ -59,6 +59,10 @@ Outcome GraphAddMemsetNode(GraphNode *Out, Graph G, const GraphNode *After,
                            size_t Count, const MemsetNodeParams *P, Context);
 Outcome GraphAddDependencies(Graph, const GraphNode *From, const GraphNode *To,
                              const GraphEdge *Edges, size_t Count);
+Outcome GraphConditionalHandleCreate(Condition *Out, Graph G, Context, unsigned,
+                                     unsigned);
+Outcome GraphAddNode(GraphNode *Out, Graph G, const GraphNode *After,
+                     const GraphEdge *, size_t Count, ConditionalNodeParams *P);
 Outcome GraphInstantiateWithFlags(GraphExec *Out, Graph G, unsigned long long);
 Outcome GraphExecDestroy(GraphExec E);
 Outcome GraphExecKernelNodeSetParams(GraphExec E, GraphNode N,

@@ -10,6 +10,8 @@
 
 #include "test/unit/runtime/FakeTensorMap.h"
 
+#include <cstring>
+
 namespace kpc::test {
 
 using KernelBody = void (*)(void **Params);
@@ -52,6 +54,28 @@ template <KernelBody Body, int Buffers> void mapped(void **P) {
   Body(Given);
 }
 
+// The runtime's own (ConditionKernels.h). A node's handle is an address.
+inline void decide(void **P) {
+  auto *Slot = param<uint64_t *>(P, 1);
+  uint64_t Flags = param<uint64_t>(P, 2);
+  uint64_t Count = Flags & 6 ? *Slot : 0;
+  if (Flags & 2)
+    ++Count;
+  if (Flags & 1)
+    *Slot = Count;
+  bool Holds = Flags & 4 ? Count & 1 : *param<uint8_t *>(P, 0) != 0;
+  unsigned Runs = Holds && Count < param<uint64_t>(P, 3);
+  *param<unsigned *>(P, 4) = Runs;
+  if (Flags & 8)
+    *param<unsigned *>(P, 5) = Flags & 16 ? !Runs : Runs;
+}
+inline void move(void **P) {
+  uint64_t Times = *param<uint64_t *>(P, 0) / 2;
+  std::memcpy(param<char *>(P, 1) + Times * param<uint64_t>(P, 2),
+              param<char *>(P, 3) + Times * param<uint64_t>(P, 4),
+              param<uint64_t>(P, 5));
+}
+
 struct Kernel {
   const char *Name;
   KernelBody Body;
@@ -61,6 +85,8 @@ inline constexpr Kernel Kernels[] = {
     {"kpc_add", add, 4},
     {"kpc_scale", scale, 4},
     {"kpc_sum_rows", sumRows, 4},
+    {"kpc_decide", decide, 6},
+    {"kpc_move", move, 6},
     {"kpc_add_mapped", mapped<add, 3>, 4, 3},
     {"kpc_scale_mapped", mapped<scale, 2>, 4, 2}};
 

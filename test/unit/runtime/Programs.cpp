@@ -194,6 +194,31 @@ Contents endedContents(bool OnDevice, int64_t Count) {
   return C;
 }
 
+Contents collectingContents(bool OnDevice, int64_t Count,
+                            bool NamesIterations) {
+  Contents C = endedContents(OnDevice, Count);
+  enum : uint32_t { Pair = 3, Rows };
+  C.Outputs.push_back({"rows", ElementType::F32, {Expr(Count), Width}, {}});
+  Target &T = C.Targets[0];
+  Buffer B;
+  B.Kind = BufferKind::Output;
+  B.Index = 1;
+  B.Size = Count * Bytes64;
+  B.LastStep = 3;
+  T.Buffers.push_back(B);
+  T.Buffers[Pair].LastStep = 3;
+  Expr Next = (i() + 1).mod(2) * Bytes64;
+  Launch L = std::get<Launch>(T.Steps[1]);
+  L.Kernel = 1;
+  L.Params = {part(Pair, Read, Next), part(Rows, Write, i() * Bytes64),
+              Param::size(NamesIterations ? i() + 1 : Expr(1))};
+  if (OnDevice)
+    L.Params.push_back(Param::size(Width));
+  T.Steps.insert(T.Steps.begin() + 2, L);
+  T.Controls = {Loop{1, 4, Count, "i", LoopEnd{3, 1, {}}}};
+  return C;
+}
+
 //===----------------------------------------------------------------------===//
 // With inputs
 //===----------------------------------------------------------------------===//
@@ -245,6 +270,9 @@ std::vector<GivenProgram> givenPrograms(bool OnDevice) {
        {R, Floats("marks", Three, 1), Bools("taken")}},
       {"a loop that data ends",
        written(endedContents(OnDevice, 3)),
+       {R, Bools("goes")}},
+      {"a loop that collects until data ends it",
+       written(collectingContents(OnDevice, 3, false)),
        {R, Bools("goes")}},
   };
 }

@@ -34,6 +34,11 @@ artifact::Contents controlContents(bool OnDevice);
 /// `Count` times. Then `last` is h.
 artifact::Contents endedContents(bool OnDevice, int64_t Count);
 
+/// The same, and `rows` collects h, a row further each time. With
+/// `NamesIterations` it collects (i + 1) * h.
+artifact::Contents collectingContents(bool OnDevice, int64_t Count,
+                                      bool NamesIterations);
+
 /// One of these with inputs on the host.
 struct GivenProgram {
   std::string Name;

@@ -60,13 +60,18 @@ static std::optional<LoopEnd> endOf(NodeImport &N) {
   return End;
 }
 
-/// An iteration without its condition, which `GoesOn` takes.
+/// An iteration without its condition, which `GoesOn` takes. Its number is `I`,
+/// or where given a tensor: a GPU's graph that data ends cannot have the former
+/// as what kernels compute with.
 static std::optional<SmallVector<Value>>
 iteration(NodeImport &N, const Graph &Body, const Expr &I,
-          ArrayRef<Value> Carried, Value &GoesOn) {
+          ArrayRef<Value> Carried, Value &GoesOn, Value Number = {}) {
   Importer &Imp = N.importer();
   auto Define = [&] {
-    Imp.define(Body.Inputs[0].Name, scalarContents(ElementType::Int64, I));
+    if (Number)
+      Imp.define(Body.Inputs[0].Name, Number);
+    else
+      Imp.define(Body.Inputs[0].Name, scalarContents(ElementType::Int64, I));
     Imp.define(Body.Inputs[1].Name, scalarContents(ElementType::Bool, 1));
     for (auto [Info, V] :
          llvm::zip_equal(llvm::drop_begin(Body.Inputs, 2), Carried))
@@ -83,8 +88,9 @@ iteration(NodeImport &N, const Graph &Body, const Expr &I,
 namespace {
 class EndedLoop {
 public:
-  EndedLoop(NodeImport &N, const Graph &Body, LoopEnd End)
-      : N(N), Body(Body), End(std::move(End)) {
+  /// With `OnDevice` the number of an iteration is a tensor.
+  EndedLoop(NodeImport &N, const Graph &Body, LoopEnd End, bool OnDevice)
+      : N(N), Body(Body), End(std::move(End)), OnDevice(OnDevice) {
     for (size_t I = 2; I < N.inputCount(); ++I)
       Inits.push_back(N.input(I));
     Scanned = Body.Outputs.size() - 1 - Inits.size();
@@ -101,6 +107,7 @@ private:
   NodeImport &N;
   const Graph &Body;
   LoopEnd End;
+  bool OnDevice;
   SmallVector<Value> Inits;
   size_t Scanned = 0;
   bool Collects = false;
@@ -112,26 +119,30 @@ private:
 std::optional<SmallVector<Value>> EndedLoop::untilDataEnds() {
   size_t States = Inits.size();
   SmallVector<Value> From(Inits);
-  if (Collects)
+  // Kernels count: what they would take as a number keeps a GPU from running
+  // the loop by itself.
+  bool Counts = Collects || End.Trips || OnDevice;
+  if (Counts)
     From.push_back(N.scalarInt(0, N.i64()));
   bool Keeps = Collects && End.Knows;
   auto Iteration =
       [&](const Expr &I,
           ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
     Value GoesOn;
-    auto Next = iteration(N, Body, I, Carried.take_front(States), GoesOn);
+    Value Number = Counts ? Carried[States] : Value();
+    auto Next = iteration(N, Body, I, Carried.take_front(States), GoesOn,
+                          OnDevice ? Number : Value());
     if (!Next)
       return std::nullopt;
+    Value More = Counts ? N.add(Number, N.scalarInt(1, N.i64())) : Value();
     if (End.Trips)
       GoesOn = N.binary<AndOp>(
-          GoesOn,
-          N.compare(Predicate::lt, N.sizeScalar(I + 1, N.element(End.Trips)),
-                    End.Trips));
+          GoesOn, N.compare(Predicate::lt, N.cast(More, N.element(End.Trips)),
+                            End.Trips));
     if (!Keeps)
       Next->resize(States);
-    if (Collects)
-      Next->insert(Next->begin() + static_cast<ptrdiff_t>(States),
-                   N.sizeScalar(I + 1, N.i64()));
+    if (Counts)
+      Next->insert(Next->begin() + static_cast<ptrdiff_t>(States), More);
     Next->insert(Next->begin(), GoesOn);
     if (N.bad() || llvm::is_contained(*Next, Value()))
       return std::nullopt;
@@ -327,10 +338,12 @@ void importEndedLoop(NodeImport &N, const Graph &Body) {
     return;
   std::optional<int64_t> Trips = End->Most.asConstant();
   bool MayGrow = Trips && *Trips > 0 && *Trips <= MostBranches && !End->Trips;
+  const std::string &Number = Body.Inputs[0].Name;
+  bool OnDevice = !isUnread(Body, Number) && isDataAlone(Body, Number);
   if (!MayGrow || N.importer().isInBody())
-    return EndedLoop(N, Body, *End).build();
+    return EndedLoop(N, Body, *End, OnDevice).build();
   if (!N.importer().attempt(N, [&](NodeImport &Trial) {
-        EndedLoop(Trial, Body, *End).build();
+        EndedLoop(Trial, Body, *End, OnDevice).build();
         return !Trial.bad();
       }))
     GrowingLoop(N, Body, *End).build(*Trips);

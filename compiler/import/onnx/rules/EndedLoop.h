@@ -14,6 +14,11 @@ namespace kpc::onnx {
 
 /// One scalar that is known by its size.
 Contents scalarContents(ElementType Type, const Expr &E);
+/// Whether no node, no output and no subgraph names a value (Importer.cpp).
+bool isUnread(const Graph &G, const std::string &Name);
+/// Whether a loop's body needs the number of its iteration for no size and no
+/// place in a tensor, so that it may be data of the device.
+bool isDataAlone(const Graph &Body, const std::string &Number);
 /// A `Loop` whose condition its body changes.
 void importEndedLoop(NodeImport &N, const Graph &Body);
 /// The iterations of such a `Loop` one after another, if constants say when it
