@@ -31,6 +31,8 @@ static constexpr std::string_view Microsoft = "com.microsoft";
 static Value overRoot(NodeImport &N, Value X, double Epsilon) {
   if (!X)
     return {};
+  if (N.rank(X) < 1)
+    return N.fail(Code::ImportRank, "input 0 is a scalar");
   Value Square = N.mean(N.mul(X, X), {N.rank(X) - 1}, /*KeepDims=*/true);
   return N.mul(X, N.unary<RsqrtOp>(N.addScalar(Square, Epsilon)));
 }

@@ -62,6 +62,8 @@ bool TokenPlaces::read(Value Offsets, const Expr &Tokens) {
 Value TokenPlaces::spread(Value Rows) const {
   if (!Rows)
     return {};
+  if (N.rank(Rows) != 2)
+    return N.fail(Code::ImportRank, "tokens should have rank 2");
   Expr Width = N.dims(Rows)[1];
   Value Zeros = N.full(0, {Batch * Length, Width}, N.element(Rows));
   return N.reshape(scatterRows(N, Zeros, Places, Rows), {Batch, Length, Width});
@@ -242,10 +244,6 @@ void importGatedPositionBias(NodeImport &N) {
     return;
   if (Offsets) {
     TokenPlaces At{N};
-    if (N.rank(Q) != 2) {
-      N.fail(Code::ImportRank, "tokens should have rank 2");
-      return;
-    }
     // A place of padding has no bias of its own.
     Q = N.add(Q, QueryBias);
     if (!Q || !At.read(Offsets, N.dims(Q)[0]))
@@ -253,6 +251,10 @@ void importGatedPositionBias(NodeImport &N) {
     Q = At.spread(Q);
   } else {
     Q = N.add(Q, QueryBias);
+  }
+  if (Q && N.rank(Q) != 3) {
+    N.fail(Code::ImportRank, "queries should have rank 3");
+    return;
   }
   Q = headsFirst(N, Q, Heads);
   if (N.bad() || !Q)
