@@ -467,19 +467,19 @@ ArrayRef<Rule> shapeRules() {
       {"", "Identity", 1, Newest, importIdentity,
        "dense tensors and sequences of them only"},
       {"", "Reshape", 1, Newest, importReshape,
-       "the shape must follow from constants, sizes and elements of small "
-       "inputs"},
+       "in loops and branches the shape must follow from constants, sizes and "
+       "elements of small inputs"},
       {"", "Flatten", 1, Newest, importFlatten},
       {"", "Unsqueeze", 1, Newest, importUnsqueeze,
        "the axes must be known when compiling"},
       {"", "Squeeze", 1, Newest, importSqueeze,
        "the axes must be known when compiling"},
       {"", "Expand", 8, Newest, importExpand,
-       "the shape must follow from constants, sizes and elements of small "
-       "inputs"},
+       "in loops and branches the shape must follow from constants, sizes and "
+       "elements of small inputs"},
       {"", "Tile", 1, Newest, importTile,
-       "the repeats must follow from constants, sizes and elements of small "
-       "inputs"},
+       "in loops and branches the repeats must follow from constants, sizes "
+       "and elements of small inputs"},
       {"", "Transpose", 1, Newest, importTranspose},
       {"", "DepthToSpace", 1, Newest, importDepthToSpace},
       {"", "SpaceToDepth", 1, Newest, importSpaceToDepth},
