@@ -51,7 +51,7 @@ FAMILIES = {
     "carried-state": "movement", "random": "draw", "patch": "movement", "region": "gather, reduction",
     "linear-attention": "loop, GEMM", "feature": "elementwise", "microsoft-fused": "rows",
     "microsoft-quantized": "elementwise", "tensorrt": "elementwise", "matmul-nbits": "GEMM",
-    "microsoft-attention": "attention", "tree": "gather, reduction", "classifier": "GEMM", "preparation": "elementwise",
+    "microsoft-attention": "attention", "microsoft-branch": "elementwise", "tree": "gather, reduction", "classifier": "GEMM", "preparation": "elementwise",
     "string": "gather", "map": "compiling", "support-vector": "GEMM", "expert": "GEMM", "experimental": "elementwise",
     "training": "elementwise",
 }
@@ -91,6 +91,11 @@ OPERATORS = {
     "QLinearAveragePool": "window", "QLinearGlobalAveragePool": "reduction", "QLinearConcat": "movement",
     "QLinearReduceMean": "reduction", "QLinearSoftmax": "rows", "ReduceSumInteger": "reduction",
     "NhwcMaxPool": "window", "com.microsoft.Pad": "movement", "com.microsoft.Range": "elementwise",
+    **dict.fromkeys(("GatedRMSNorm", "BranchwiseRMSNorm", "EngramGate"), "rows"),
+    **dict.fromkeys(("HyperConnectionPreMix", "HyperConnectionPostMix"), "reduction"), "GemmFastGelu": "GEMM",
+    **dict.fromkeys(("UnfoldTensor", "CropAndResize"), "gather"), "NGramRepeatBlock": "gather, scatter",
+    **dict.fromkeys(("PackedAttention", "PackedMultiHeadAttention", "PagedAttention", "SparseAttention"), "scatter, attention"),
+    **dict.fromkeys(("RemovePadding", "RestorePadding"), "scatter"), "GatedRelativePositionBias": "GEMM",
     # ai.onnx.ml
     "ArrayFeatureExtractor": "gather", "LabelEncoder": "gather", "Normalizer": "rows",
     "SVMRegressor": "GEMM", "FeatureVectorizer": "movement", "Crop": "movement",

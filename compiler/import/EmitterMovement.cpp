@@ -22,6 +22,15 @@ static bool possible(ArrayRef<Expr> Sizes) {
          });
 }
 
+static bool isAxis(int64_t Axis, size_t Rank) {
+  return Axis >= 0 && static_cast<uint64_t>(Axis) < Rank;
+}
+
+static std::string outside(int64_t Axis, size_t Rank) {
+  return "axis " + std::to_string(Axis) + " is outside the rank " +
+         std::to_string(Rank);
+}
+
 Value Emitter::broadcast(Value X, ArrayRef<Expr> Sizes) {
   if (!X)
     return {};
@@ -53,6 +62,9 @@ Value Emitter::unsqueeze(Value X, ArrayRef<int64_t> Axes) {
   if (!X)
     return {};
   size_t Rank = static_cast<size_t>(rank(X)) + Axes.size();
+  for (int64_t Axis : Axes)
+    if (!isAxis(Axis, Rank))
+      return fail(Code::ImportRank, outside(Axis, Rank));
   Dims Sizes;
   size_t Next = 0;
   for (size_t I = 0; I < Rank; ++I)
@@ -84,6 +96,8 @@ Value Emitter::sliceAxis(Value X, int64_t Axis, const Expr &Start,
   if (!X)
     return {};
   auto Rank = static_cast<size_t>(rank(X));
+  if (!isAxis(Axis, Rank))
+    return fail(Code::ImportRank, outside(Axis, Rank));
   Dims Starts(Rank, Expr(0)), Sizes(dims(X));
   Ints Steps(Rank, 1);
   Starts[static_cast<size_t>(Axis)] = Start;
@@ -95,6 +109,8 @@ Value Emitter::sliceAxis(Value X, int64_t Axis, const Expr &Start,
 Value Emitter::reverse(Value X, int64_t Axis) {
   if (!X)
     return {};
+  if (!isAxis(Axis, dims(X).size()))
+    return fail(Code::ImportRank, outside(Axis, dims(X).size()));
   Expr Size = dims(X)[static_cast<size_t>(Axis)];
   return sliceAxis(X, Axis, Size - 1, Size, -1);
 }
@@ -110,10 +126,8 @@ Value Emitter::concat(ArrayRef<Value> Xs, int64_t Axis) {
   for (Value X : Xs) {
     if (!X)
       return {};
-    if (Axis < 0 || Axis >= rank(X))
-      return fail(Code::ImportRank, "axis " + std::to_string(Axis) +
-                                        " is outside the rank " +
-                                        std::to_string(rank(X)));
+    if (!isAxis(Axis, dims(X).size()))
+      return fail(Code::ImportRank, outside(Axis, dims(X).size()));
     Sum = Sum + dims(X)[static_cast<size_t>(Axis)];
     for (int64_t I = 0; I < rank(X) && rank(X) == rank(Xs[0]); ++I)
       if (auto A = static_cast<size_t>(I);

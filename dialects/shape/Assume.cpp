@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace kpc::shape {
 
@@ -82,6 +83,60 @@ std::optional<Multiple> multipleThatMakesEqual(const Facts &F, const Expr &A,
   if (Found.size() != 1)
     return std::nullopt;
   return Found.front();
+}
+
+std::vector<Multiple> multiplesThatMakeEqual(const Facts &F, const Expr &A,
+                                             const Expr &B) {
+  if (A.overflowed() || B.overflowed())
+    return {};
+  int64_t All = 1;
+  collectDivisors(A, All);
+  collectDivisors(B, All);
+  std::set<std::string, std::less<>> Names;
+  A.collectSymbols(Names);
+  B.collectSymbols(Names);
+  std::map<std::string, int64_t, std::less<>> Divisors;
+  auto Known = [&](const std::string &Name) {
+    return std::max<int64_t>(F.divisor(Expr::symbol(Name)), 1);
+  };
+  for (const std::string &Name : Names)
+    Divisors[Name] = std::lcm(All, std::min(Known(Name), LargestMultiple));
+  auto MakeEqual = [&] {
+    std::map<std::string, Expr, std::less<>> Map;
+    for (const auto &[Name, Divisor] : Divisors)
+      if (Divisor > 1)
+        Map.emplace(Name, Multiple{Name, Divisor}.rounded());
+    Expr Left = A.substitute(Map);
+    return !Left.overflowed() && Left == B.substitute(Map);
+  };
+  if (All < 2 || Names.size() < 2 || !MakeEqual())
+    return {};
+  // Those that the others cannot stand in for: of h*w, which divides by 4, it
+  // is not known which one is meant.
+  std::set<std::string> Needed;
+  for (auto &[Name, Divisor] : Divisors) {
+    int64_t Most = std::exchange(Divisor, 1);
+    if (!MakeEqual())
+      Needed.insert(Name);
+    Divisor = Most;
+  }
+  for (auto &[Name, Divisor] : Divisors)
+    if (!Needed.count(Name))
+      Divisor = 1;
+  if (!MakeEqual())
+    return {};
+  std::vector<Multiple> Found;
+  for (const std::string &Name : Needed) {
+    // As small as the others let it be.
+    int64_t Most = Divisors[Name];
+    for (int64_t D = 2; D <= Most; ++D) {
+      Divisors[Name] = std::lcm(D, Known(Name));
+      if (Most % D == 0 && MakeEqual())
+        break;
+    }
+    Found.push_back({Name, Divisors[Name]});
+  }
+  return Found;
 }
 
 /// What all divisions around a symbol make together: 512 of

@@ -37,6 +37,12 @@ struct Multiple {
 std::optional<Multiple> multipleThatMakesEqual(const Facts &F, const Expr &A,
                                                const Expr &B);
 
+/// The same for sizes that divide by several symbols, none of which is enough:
+/// the blocks of an image, `h*w` and `floordiv(h, 2)*floordiv(w, 2)*4`. Empty
+/// if there are none.
+std::vector<Multiple> multiplesThatMakeEqual(const Facts &F, const Expr &A,
+                                             const Expr &B);
+
 /// `Symbol` has the value `Value`; all from `Least` to `Most` would do, and all
 /// from there on if `HasNoEnd`.
 struct FixedSize {

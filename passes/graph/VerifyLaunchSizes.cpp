@@ -8,9 +8,10 @@
 ///
 /// \file
 /// Changes nothing. In: a plan and its kernels. A kernel sees a buffer through
-/// a view whose sizes are numbers and index arguments; with the launch's sizes
-/// in their place, the view must be dense and have as many elements as the
-/// buffer. Where that cannot be proved, the launch is an error.
+/// a view whose sizes are numbers, index arguments, and sums and products of
+/// them; with the launch's sizes in their place, the view must be dense and
+/// have as many elements as the buffer. Where that cannot be proved, the launch
+/// is an error.
 ///
 ///   plan.launch @f (%x) -> (%y) sizes <[batch]> …   // %x of [batch, 4]: taken
 ///   plan.launch @f (%x) -> (%y) sizes <[5]> …       // 20 is not batch*4
@@ -47,7 +48,7 @@ public:
 
 private:
   LogicalResult checkView(memref::ReinterpretCastOp View, unsigned Argument);
-  std::optional<Expr> sizeOf(OpFoldResult Size);
+  std::optional<Expr> sizeOf(OpFoldResult Size, unsigned Depth = 0);
   /// Expressions above the border may hold divisions that only facts decide.
   bool isEqual(const Expr &A, const Expr &B) const {
     return A == B || Facts.isEqual(A, B).value_or(false);
@@ -72,10 +73,20 @@ private:
   const shape::Facts &Facts;
 };
 
-/// What a size of a kernel is in this launch; none: it is computed there.
-std::optional<Expr> LaunchCheck::sizeOf(OpFoldResult Size) {
+/// What a size of a kernel is in this launch: a number, an argument, or sums
+/// and products of them, as strides are; none where it is computed otherwise.
+std::optional<Expr> LaunchCheck::sizeOf(OpFoldResult Size, unsigned Depth) {
   if (std::optional<int64_t> Number = getConstantIntValue(Size))
     return Expr(*Number);
+  constexpr unsigned Deepest = 32;
+  Operation *Op = cast<Value>(Size).getDefiningOp();
+  if (isa_and_nonnull<arith::MulIOp, arith::AddIOp>(Op) && Depth < Deepest) {
+    std::optional<Expr> A = sizeOf(Op->getOperand(0), Depth + 1),
+                        B = sizeOf(Op->getOperand(1), Depth + 1);
+    if (!A || !B)
+      return std::nullopt;
+    return isa<arith::MulIOp>(Op) ? *A * *B : *A + *B;
+  }
   auto Argument = dyn_cast<BlockArgument>(cast<Value>(Size));
   if (!Argument || !isa<func::FuncOp>(Argument.getOwner()->getParentOp()))
     return std::nullopt;

@@ -44,7 +44,10 @@ def run(command, seconds, input=None, cwd=None):
 
 
 def ended(server):
-    server.stdin.close()
+    try:
+        server.stdin.close()
+    except OSError:  # it has ended before
+        pass
     server.wait()
 
 

@@ -18,6 +18,7 @@ import subprocess
 import sys
 
 try:
+    import branch_cases
     import microsoft_cases
     import ml_cases
     import onnx_cases
@@ -48,7 +49,7 @@ def main():
     parser.add_argument("--only", default="", help="cases whose name has a match")
     options = parser.parse_args()
     shutil.rmtree(options.work_dir, ignore_errors=True)
-    cases = [case for case in microsoft_cases.cases() + ml_cases.cases() + onnx_cases.cases() if re.search(options.only, case.name)]
+    cases = [case for case in microsoft_cases.cases() + branch_cases.cases() + ml_cases.cases() + onnx_cases.cases() if re.search(options.only, case.name)]
 
     def judge(numbered):
         number, case = numbered

@@ -28,6 +28,9 @@ ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Where Xor""".split())
 # These round once, at the end. Others are known to give what they would of inputs that differ in their last bits.
 ROUND_ONCE = {"Add", "Sub", "Mul", "Div", "Pow", "Sum"}
 SAMPLES = 3
+# In f64 every step's rounding is known by itself. A step's sum of this many terms, each off by its own rounding, is off by a multiple of
+# the root of their number: 16 for 256 terms. The judge allows this multiple of what changes.
+ROUNDINGS = 16
 
 
 # What ONNX's own lack, or compute for some sizes alone.
@@ -64,15 +67,42 @@ class GlobalLpPool(OpRun):
         return (np.sum(np.abs(x)**p, axis=tuple(range(2, x.ndim)), keepdims=True)**(1 / p), )
 
 
-class GroupNormalization(OpRun):
+class Norm(OpRun):
+    """Sums of n terms in f32, in some order, are off by at most n last bits. Where the terms are equal, all steps may round one way, and
+    what is left of a large mean shows it: `off` is how much of a last bit each term gives."""
+
+    off = 0.0
+
+    def centred(self, x, axes):
+        count = math.prod(x.shape[axis] for axis in axes)
+        return x - x.mean(axis=axes, keepdims=True) * (1 + self.off * count)
+
+    def normed(self, x, axes, epsilon):
+        centred = self.centred(x, axes)
+        return centred / np.sqrt(np.mean(centred**2, axis=axes, keepdims=True) + epsilon)
+
+
+class GroupNormalization(Norm):
     """ONNX's own keeps its variance, a difference of squares, in f32."""
 
     def _run(self, x, scale, bias, epsilon=None, num_groups=None, stash_type=None):
-        groups = x.reshape(x.shape[0], num_groups, -1)
-        centred = groups - groups.mean(axis=2, keepdims=True)
-        normed = centred / np.sqrt(np.mean(centred**2, axis=2, keepdims=True) + epsilon)
+        normed = self.normed(x.reshape(x.shape[0], num_groups, -1), (2, ), epsilon)
         channels = (-1, *[1] * (x.ndim - 2))
         return (normed.reshape(x.shape) * scale.reshape(channels) + bias.reshape(channels), )
+
+
+class InstanceNormalization(Norm):
+
+    def _run(self, x, scale, bias, epsilon=None):
+        channels = (-1, *[1] * (x.ndim - 2))
+        return (self.normed(x, tuple(range(2, x.ndim)), epsilon) * scale.reshape(channels) + bias.reshape(channels), )
+
+
+class LayerNormalization(Norm):
+
+    def _run(self, x, scale, bias=None, axis=None, epsilon=None, stash_type=None):
+        normed = self.normed(x, tuple(range(axis % x.ndim, x.ndim)), epsilon) * scale
+        return (normed if bias is None else normed + bias, )
 
 
 class GatherElements(OpRun):
@@ -127,6 +157,8 @@ def make_round(node, bit, random):
     if node.op_type in KEEPS or (node.op_type == "Resize" and node.mode == "nearest"):
         return
     run = node.run
+    if isinstance(node, Norm):
+        node.off = bit / ROUNDINGS
 
     def rounded(*inputs, **context):
         if node.op_type not in ROUND_ONCE:
@@ -139,7 +171,8 @@ def results(model, feed, bit=0, seed=0):
     wide = onnx.ModelProto()
     wide.CopyFrom(model)
     widen_graph(wide.graph)
-    evaluator = ReferenceEvaluator(wide, new_ops=[MaxPool, Mean, LRN, GlobalLpPool, GroupNormalization, GatherElements])
+    evaluator = ReferenceEvaluator(wide, new_ops=[MaxPool, Mean, LRN, GlobalLpPool, GroupNormalization, InstanceNormalization,
+                                                  LayerNormalization, GatherElements])
     random = np.random.Generator(np.random.PCG64(seed))
     for node in evaluator.rt_nodes_ if bit else ():
         make_round(node, bit, random)

@@ -59,9 +59,6 @@ LAST_BIT = {"fp32": 2.0**-24, "tf32": 2.0**-11, "fp16": 2.0**-11, "bf16": 2.0**-
 # numbers of this size may have cancelled.
 STEPS = 60
 WITHIN = 0.5
-# In f64 every step's rounding is known by itself. A step's sum of this many terms, each off by its own rounding, is off by a
-# multiple of the root of their number: 16 for 256 terms.
-ROUNDINGS = 16
 RANGE = "1..64"  # of a dynamic dim
 
 
@@ -239,7 +236,7 @@ class Runner:
         except Exception as error:  # ONNX's reference has no such operator, or not in f64
             problems = self.differences(want, sensitivity(case, feed, last, want), got)
             return problems and f"{problems}\nnot known in f64: {error}"
-        return self.differences(sure, {name: ROUNDINGS / STEPS * change for name, change in changes.items()}, got)
+        return self.differences(sure, {name: exact.ROUNDINGS / STEPS * change for name, change in changes.items()}, got)
 
     def differences(self, want, changes, got):
         """What is wrong with the first result that is; empty where none is."""

@@ -61,25 +61,29 @@ static std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
 bool Importer::assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where) {
   if (namesCounter(A) || namesCounter(C))
     return false;
-  std::optional<shape::Multiple> M = shape::multipleThatMakesEqual(Facts, A, C);
-  if (!M)
-    return false;
-  std::optional<shape::Facts> Known = withDivisor(Facts, M->Symbol, M->Divisor);
-  bool Said = Facts.divisor(Expr::symbol(M->Symbol)) == M->Divisor;
-  if (!Known || !replaceSize(M->Symbol, M->rounded(), *Known))
-    return false;
-  if (Said)
-    return true;
-  std::string Must =
-      " must be a multiple of " + std::to_string(M->Divisor) + ": ";
+  std::vector<shape::Multiple> All;
+  if (auto M = shape::multipleThatMakesEqual(Facts, A, C))
+    All.push_back(*M);
+  else
+    All = shape::multiplesThatMakeEqual(Facts, A, C);
   std::string Why =
       " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
-  diagnostics()
-      .warning(Code::ImportAssumed)
-      .at(Where.node().place())
-      .message(printable(M->Symbol) + Must + "the node" + Why);
-  Reasons[M->Symbol] = nodeText(Where.node()) + Why;
-  return true;
+  for (const shape::Multiple &M : All) {
+    std::optional<shape::Facts> Known = withDivisor(Facts, M.Symbol, M.Divisor);
+    bool Said = Facts.divisor(Expr::symbol(M.Symbol)) == M.Divisor;
+    if (!Known || !replaceSize(M.Symbol, M.rounded(), *Known))
+      return false;
+    if (Said)
+      continue;
+    std::string Must =
+        " must be a multiple of " + std::to_string(M.Divisor) + ": ";
+    diagnostics()
+        .warning(Code::ImportAssumed)
+        .at(Where.node().place())
+        .message(printable(M.Symbol) + Must + "the node" + Why);
+    Reasons[M.Symbol] = nodeText(Where.node()) + Why;
+  }
+  return !All.empty();
 }
 
 bool Importer::assumeParts(const Expr &A, const Expr &C, NodeImport &Where) {

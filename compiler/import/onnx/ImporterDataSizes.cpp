@@ -53,6 +53,10 @@ std::optional<Expr> Importer::decideSize(NodeImport &N, Value Count,
   // What a probe guesses must not become a size of the model.
   if (Diags != &TheDiags)
     return AtMost;
+  if (std::optional<Contents> Known =
+          Count ? Evaluator.contents(Count) : std::nullopt;
+      Known && Known->Whole.size() == 1)
+    return Facts.simplify(Known->Whole.front());
   if (!Bodies.empty()) {
     N.fail(Code::ImportNotConstant,
            "how many elements there are is known only when the model runs, and "

@@ -50,6 +50,7 @@ static std::vector<Family> families() {
           {"linear-attention", linearAttentionRules()},
           {"feature", featureRules()},
           {"microsoft-fused", microsoftFusedRules()},
+          {"microsoft-branch", microsoftBranchRules()},
           {"microsoft-quantized", microsoftQuantizedRules()},
           {"tensorrt", tensorRtRules()},
           {"matmul-nbits", matMulNBitsRules()},

@@ -61,6 +61,7 @@ ArrayRef<Rule> regionRules();
 ArrayRef<Rule> linearAttentionRules();
 ArrayRef<Rule> featureRules();
 ArrayRef<Rule> microsoftFusedRules();
+ArrayRef<Rule> microsoftBranchRules();
 ArrayRef<Rule> microsoftQuantizedRules();
 ArrayRef<Rule> tensorRtRules();
 ArrayRef<Rule> matMulNBitsRules();

@@ -16,6 +16,31 @@ module attributes {graph.symbols = {n = {min = 1 : i64}, m = {min = 1 : i64}}} {
 
 // -----
 
+// Strides of convolutions are products in the kernel.
+module attributes {graph.symbols = {n = {min = 1 : i64}, m = {min = 1 : i64}}} {
+  plan.program {
+    %x = plan.input "x" : !graph.tensor<[n, m, 3], f32>
+    %y = plan.output "y" : !graph.tensor<[n, m, 3], f32>
+    plan.launch @copy (%x) -> (%y) sizes <[n, m]> : (!graph.tensor<[n, m, 3], f32>) -> (!graph.tensor<[n, m, 3], f32>)
+    // expected-error @+1 {{argument 0: dim 0 of the kernel's view has stride n*3, but the dims behind it have m*3 elements}}
+    plan.launch @turned (%x) -> (%y) sizes <[n, m]> : (!graph.tensor<[n, m, 3], f32>) -> (!graph.tensor<[n, m, 3], f32>)
+  }
+  func.func @copy(%x: memref<f32>, %y: memref<f32>, %n: index, %m: index) {
+    %c3 = arith.constant 3 : index
+    %s = arith.muli %c3, %m : index
+    %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n, %m, 3], strides: [%s, 3, 1] : memref<f32> to memref<?x?x3xf32, strided<[?, 3, 1]>>
+    return
+  }
+  func.func @turned(%x: memref<f32>, %y: memref<f32>, %n: index, %m: index) {
+    %c3 = arith.constant 3 : index
+    %s = arith.muli %c3, %n : index
+    %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n, %m, 3], strides: [%s, 3, 1] : memref<f32> to memref<?x?x3xf32, strided<[?, 3, 1]>>
+    return
+  }
+}
+
+// -----
+
 module attributes {graph.symbols = {n = {min = 1 : i64}}} {
   plan.program {
     %x = plan.input "x" : !graph.tensor<[n, 4], f32>
@@ -59,8 +84,8 @@ module attributes {graph.symbols = {n = {min = 1 : i64}}} {
     plan.launch @copy (%x) -> (%y) sizes <[n]> : (!graph.tensor<[n], f32>) -> (!graph.tensor<[n], f32>)
   }
   func.func @copy(%x: memref<f32>, %y: memref<f32>, %n: index) {
-    %two = arith.addi %n, %n : index
-    %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%two], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
+    %one = arith.divui %n, %n : index
+    %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%one], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
     return
   }
 }

@@ -44,6 +44,15 @@ TEST(TolerantImport, AQuestionMarkIsNoName) {
   EXPECT_EQ(I.result(), "!graph.tensor<[5, 3], f32>");
 }
 
+TEST(TolerantImport, NoneIsNoName) {
+  ModelProto M = unary("Relu", {-1, -1, 3});
+  shapeOf(M, 0)->mutable_dim(0)->set_dim_param("None");
+  shapeOf(M, 0)->mutable_dim(1)->set_dim_param("None");
+  M.mutable_graph()->mutable_output(0)->clear_type();
+  Imported I(M);
+  EXPECT_EQ(I.result(), "!graph.tensor<[x_0, x_1, 3], f32>");
+}
+
 TEST(TolerantImport, StringsThatNothingReads) {
   ModelProto M = unary("Relu");
   input(M, "id", {-1}, TensorProto::STRING);

@@ -76,6 +76,24 @@ TEST(Assume, WhatIsFilledUpIsAMultiple) {
 TEST(Assume, OfTwoSymbolsNoneIsGuessed) {
   Expr P = H * W;
   EXPECT_FALSE(multipleThatMakesEqual({}, P.floorDiv(4) * 4, P));
+  EXPECT_TRUE(multiplesThatMakeEqual({}, P.floorDiv(4) * 4, P).empty());
+}
+
+TEST(Assume, BlocksOfAnImage) {
+  Expr B = Expr::symbol("b");
+  auto All = multiplesThatMakeEqual({}, B * H.floorDiv(2) * W.floorDiv(8) * 16,
+                                    B * H * W);
+  ASSERT_EQ(All.size(), 2U);
+  EXPECT_EQ(All[0].Symbol, "h");
+  EXPECT_EQ(All[0].Divisor, 2);
+  EXPECT_EQ(All[1].Symbol, "w");
+  EXPECT_EQ(All[1].Divisor, 8);
+  Facts F;
+  F.declare("h", {.Min = 6, .Max = 60, .Divisor = 3});
+  All = multiplesThatMakeEqual(F, H.floorDiv(2) * W.floorDiv(2) * 4, H * W);
+  ASSERT_EQ(All.size(), 2U);
+  EXPECT_EQ(All[0].Divisor, 6);
+  EXPECT_TRUE(multiplesThatMakeEqual({}, H.floorDiv(2), W).empty());
 }
 
 TEST(Assume, RoundingTwiceIsRoundingOnce) {

@@ -14,7 +14,8 @@ namespace kpc::onnx {
 
 bool hasName(const Dim &D) {
   const std::string *Name = std::get_if<std::string>(&D);
-  return Name && !Name->empty() && *Name != "?";
+  return Name && !Name->empty() && *Name != "?" && *Name != "None" &&
+         *Name != "-1";
 }
 
 std::string plainName(const std::string &Wanted) {

@@ -29,6 +29,11 @@ Value splitHeads(NodeImport &N, Value X, int64_t Heads) {
     return {};
   Expr Hidden = N.dims(X)[2];
   Expr Size = Heads < 1 ? Expr(0) : Hidden.floorDiv(Heads);
+  if (Heads > 1 && Size * Heads != Hidden && !Hidden.isConstant() &&
+      N.unify(Hidden, Size * Heads)) {
+    Hidden = N.dims(X)[2];
+    Size = Hidden.floorDiv(Heads);
+  }
   if (Heads < 1 || Size * Heads != Hidden)
     return N.fail(Code::ImportShape, "a last size of " + Hidden.str() +
                                          " does not split into " +

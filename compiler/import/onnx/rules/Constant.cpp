@@ -97,6 +97,20 @@ static std::optional<Expr> rangeCountOfInputs(NodeImport &N) {
   return Facts.simplify(Expr::max(Span.ceilDiv(By), 0));
 }
 
+/// The number of steps where the model's own data decides it.
+static std::optional<Expr> rangeCountByData(NodeImport &N) {
+  Value Ends[3];
+  for (size_t I = 0; I < 3; ++I) {
+    Value V = N.input(I);
+    if (!V || N.bad())
+      return std::nullopt;
+    Ends[I] = N.reshape(N.cast(V, N.builder().getF64Type()), {});
+  }
+  Value Count = N.unary<CeilOp>(N.div(N.sub(Ends[1], Ends[0]), Ends[2]));
+  Count = N.max(Count, N.like(0, Count));
+  return N.decideSize(N.cast(Count, N.i64()), Expr(INT32_MAX), 0);
+}
+
 /// The number of steps, for sizes as well as numbers.
 static std::optional<Expr> rangeCount(NodeImport &N) {
   const Contents *C[3] = {N.contents(0), N.contents(1), N.contents(2)};
@@ -121,7 +135,9 @@ static std::optional<Expr> rangeCount(NodeImport &N) {
   if (std::optional<Dims> Declared = N.declaredSizes(0);
       Declared && Declared->size() == 1)
     return Declared->front();
-  return rangeCountOfInputs(N);
+  if (std::optional<Expr> Count = rangeCountOfInputs(N))
+    return Count;
+  return N.importer().isInBody() ? std::nullopt : rangeCountByData(N);
 }
 
 static void importRange(NodeImport &N) {
@@ -276,10 +292,11 @@ ArrayRef<Rule> constantRules() {
   static const Rule Rows[] = {
       {"", "Constant", 1, Newest, importConstant},
       {"", "ConstantOfShape", 9, Newest, importConstantOfShape,
-       "the shape must follow from constants, sizes and elements of small "
-       "inputs"},
+       "in loops and branches the shape must follow from constants, sizes and "
+       "elements of small inputs"},
       {"", "Range", 11, Newest, importRange,
-       "the length must be known when compiling"},
+       "in loops and branches the length must follow from constants, sizes and "
+       "elements of small inputs"},
       {"com.microsoft", "Range", 1, 1, importRange},
       {"", "EyeLike", 9, Newest, importEyeLike},
       {"", "Trilu", 14, Newest, importTrilu},

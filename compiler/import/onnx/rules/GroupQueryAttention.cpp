@@ -13,6 +13,7 @@
 #include "compiler/import/onnx/rules/Convert.h"
 #include "compiler/import/onnx/rules/KeyCache.h"
 #include "compiler/import/onnx/rules/Quantization.h"
+#include "compiler/import/onnx/rules/TokenRows.h"
 
 #include <cmath>
 
@@ -24,10 +25,8 @@ namespace kpc::onnx {
 // RotaryEmbedding
 //===----------------------------------------------------------------------===//
 
-/// The angles of positions [B, S], or of one position [1] and its successors,
-/// from a table of each position's.
-static Value anglesAt(NodeImport &N, Value Table, Value Positions,
-                      const Expr &Batch, const Expr &Length) {
+Value anglesAt(NodeImport &N, Value Table, Value Positions, const Expr &Batch,
+               const Expr &Length) {
   Positions = N.cast(Positions, N.i64());
   if (!Positions || !Table)
     return {};
@@ -252,9 +251,7 @@ Value WindowCache::bias(Value Given, const Expr &Queries, Type Element) const {
   return N.add(N.gatherElements(Whole, N.broadcast(Column, Sizes), 3), Hidden);
 }
 
-/// Each head [.., D] divided by the root of its mean square, in f32.
-static Value normaliseHeads(NodeImport &N, Value X, Value Gamma,
-                            double Epsilon) {
+Value normaliseHeads(NodeImport &N, Value X, Value Gamma, double Epsilon) {
   if (!X || !Gamma)
     return X;
   Value Wide = N.cast(X, N.f32());

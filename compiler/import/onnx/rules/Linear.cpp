@@ -26,11 +26,15 @@ static void importDet(NodeImport &N) {
   if (N.bad())
     return;
   ArrayRef<Expr> Sizes = N.dims(X);
-  std::optional<int64_t> Size =
-      Sizes.size() < 2 ? std::nullopt : Sizes.back().asConstant();
-  if (!Size || Sizes[Sizes.size() - 2] != Sizes.back() || *Size < 1) {
+  if (Sizes.size() < 2 || !N.unify(Sizes[Sizes.size() - 2], Sizes.back()) ||
+      Sizes.back() == Expr(0)) {
     N.fail(Code::ImportRank, "input 0 is " + dimsText(Sizes) +
                                  ", but should hold square matrices");
+    return;
+  }
+  std::optional<int64_t> Size = N.dims(X).back().asConstant();
+  if (!Size) {
+    N.unsupportedOn("computes determinants", N.dims(X).back());
     return;
   }
   if (*Size > frontend::LargestDeterminant) {

@@ -327,7 +327,12 @@ static void importAttention(NodeImport &N) {
   int64_t Rotated = N.intAttribute("rotary_embedding_dim", 0);
   Attention A{N};
   A.Causal = N.flagAttribute("unidirectional");
-  N.expectInputs(2, 7);
+  // DecoderMaskedSelfAttention has a width of a search and its beams as well.
+  N.expectInputs(2, 9);
+  if (N.hasInput(8)) {
+    N.unsupported("'cache_indirection' is not supported");
+    return;
+  }
   Value X = N.input(0), W = N.input(1), Bias = N.optionalInput(2),
         Padding = N.optionalInput(3), Past = N.optionalInput(4),
         Scores = N.optionalInput(5), Length = N.optionalInput(6);
@@ -432,6 +437,8 @@ ArrayRef<Rule> microsoftAttentionRules() {
   static const Rule Rows[] = {
       {Microsoft, "Attention", 1, 1, importAttention,
        "the size of a head must be known when compiling"},
+      {Microsoft, "DecoderMaskedSelfAttention", 1, 1, importAttention,
+       "the size of a head must be known when compiling; no beams"},
       {Microsoft, "QAttention", 1, 1, importQuantisedAttention,
        "the size of a head must be known when compiling; no shared buffers"},
       {Microsoft, "MultiHeadAttention", 1, 1, importMultiHeadAttention,

@@ -330,6 +330,16 @@ static void importFusedGemm(NodeImport &N) {
   N.result(0, activate(N, Y, Activation, Numbers));
 }
 
+static void importGemmFastGelu(NodeImport &N) {
+  N.expectInputs(2, 3);
+  Value X = N.input(0), W = N.input(1), Bias = N.optionalInput(2);
+  if (N.bad())
+    return;
+  Value Y = N.matmul(X, W);
+  Y = fastGelu(N, Bias ? N.add(Y, Bias) : Y);
+  N.result(0, Y);
+}
+
 /// Convolutions with the epilogues that ONNX Runtime fuses into them.
 template <bool ChannelsLast> static void importFusedConv(NodeImport &N) {
   int64_t Groups = N.intAttribute("group", 1);
@@ -532,6 +542,7 @@ ArrayRef<Rule> microsoftFusedRules() {
       {Microsoft, "FusedMatMul", 1, 1, importFusedMatMul<true>},
       {Microsoft, "TransposeMatMul", 1, 1, importFusedMatMul<false>},
       {Microsoft, "FusedGemm", 1, 1, importFusedGemm},
+      {Microsoft, "GemmFastGelu", 1, 1, importGemmFastGelu},
       {Microsoft, "FusedConv", 1, 1, importFusedConv<false>},
       {Microsoft, "NhwcConv", 1, 1, importFusedConv<true>},
       {Microsoft, "NhwcFusedConv", 1, 1, importFusedConv<true>},

@@ -187,12 +187,18 @@ static void importConcatFromSequence(NodeImport &N) {
     return;
   }
   SmallVector<Value> Parts;
+  int64_t Rank = 0;
   for (auto [I, E] : llvm::enumerate(*List)) {
     Value Part = built(N, E, I);
     if (!Part)
       return N.result(0, Part);
-    if (Parts.empty())
-      Axis = N.frontAxis(Axis, N.rank(Part) + (New ? 1 : 0));
+    if (Parts.empty()) {
+      Rank = N.rank(Part);
+      Axis = N.frontAxis(Axis, Rank + (New ? 1 : 0));
+    }
+    if (New && N.rank(Part) != Rank)
+      N.fail(Code::ImportRank, "the elements have different ranks, which no "
+                               "new axis joins");
     if (N.bad())
       return;
     Parts.push_back(New ? N.unsqueeze(Part, {Axis}) : Part);

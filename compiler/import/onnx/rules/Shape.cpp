@@ -404,13 +404,18 @@ static void importSpaceToDepth(NodeImport &N) {
            "needs an input of rank 4 and a positive blocksize");
     return;
   }
-  Dims S(N.dims(X));
-  Expr Rows = S[2].floorDiv(Block), Columns = S[3].floorDiv(Block);
-  if (Rows * Block != S[2] || Columns * Block != S[3]) {
-    N.fail(Code::ImportShape, dimsText(S) + " does not divide into blocks of " +
+  for (size_t Axis : {2, 3}) {
+    Expr Size = N.dims(X)[Axis], Whole = Size.floorDiv(Block) * Block;
+    // Names in the size become what is divided; runs check it.
+    if (Whole == Size || (!Size.isConstant() && N.unify(Size, Whole)))
+      continue;
+    N.fail(Code::ImportShape, dimsText(N.dims(X)) +
+                                  " does not divide into blocks of " +
                                   std::to_string(Block));
     return;
   }
+  Dims S(N.dims(X));
+  Expr Rows = S[2].floorDiv(Block), Columns = S[3].floorDiv(Block);
   Value Y = N.reshape(X, {S[0], S[1], Rows, Block, Columns, Block});
   Y = Mode == "CRD" ? N.transpose(Y, {0, 1, 3, 5, 2, 4})
                     : N.transpose(Y, {0, 3, 5, 1, 2, 4});
@@ -462,19 +467,19 @@ ArrayRef<Rule> shapeRules() {
       {"", "Identity", 1, Newest, importIdentity,
        "dense tensors and sequences of them only"},
       {"", "Reshape", 1, Newest, importReshape,
-       "the shape must follow from constants, sizes and elements of small "
-       "inputs"},
+       "in loops and branches the shape must follow from constants, sizes and "
+       "elements of small inputs"},
       {"", "Flatten", 1, Newest, importFlatten},
       {"", "Unsqueeze", 1, Newest, importUnsqueeze,
        "the axes must be known when compiling"},
       {"", "Squeeze", 1, Newest, importSqueeze,
        "the axes must be known when compiling"},
       {"", "Expand", 8, Newest, importExpand,
-       "the shape must follow from constants, sizes and elements of small "
-       "inputs"},
+       "in loops and branches the shape must follow from constants, sizes and "
+       "elements of small inputs"},
       {"", "Tile", 1, Newest, importTile,
-       "the repeats must follow from constants, sizes and elements of small "
-       "inputs"},
+       "in loops and branches the repeats must follow from constants, sizes "
+       "and elements of small inputs"},
       {"", "Transpose", 1, Newest, importTranspose},
       {"", "DepthToSpace", 1, Newest, importDepthToSpace},
       {"", "SpaceToDepth", 1, Newest, importSpaceToDepth},
