@@ -96,6 +96,17 @@ bool Kept::operator==(const Kept &Other) const {
 // Results
 //===----------------------------------------------------------------------===//
 
+/// What a NamedTuple calls its parts; empty for other values.
+static std::vector<std::string> fieldsOf(Archive &Script, const Datum &V) {
+  std::vector<std::string> Names;
+  std::string Why;
+  if (V.Is == Datum::Kind::Tuple && !V.Text.empty())
+    if (const Class *C = Script.find(V.Text, Why).TheClass)
+      for (const Statement &S : C->Attributes)
+        Names.push_back(S.Targets.empty() ? "" : S.Targets.front().Text);
+  return Names;
+}
+
 void Walk::addOutputs(Evaluator &E, const Datum &V, const std::string &Name) {
   auto Part = [&](const std::string &Key) {
     return Name.empty() ? Key : Name + "_" + Key;
@@ -109,8 +120,10 @@ void Walk::addOutputs(Evaluator &E, const Datum &V, const std::string &Name) {
     return;
   }
   if (V.isSequence()) {
+    std::vector<std::string> Names = fieldsOf(Script, V);
     for (size_t I = 0; I < V.Items->size(); ++I)
-      addOutputs(E, (*V.Items)[I], Part(std::to_string(I)));
+      addOutputs(E, (*V.Items)[I],
+                 Part(I < Names.size() ? Names[I] : std::to_string(I)));
     return;
   }
   Datum Result = V.isNumber() ? E.scalarTensor(V) : V;
@@ -244,7 +257,7 @@ OwningOpRef<ModuleOp> Walk::run(MLIRContext &Context,
                                 const std::string &Name, const Function &F,
                                 const KeptMap &State, WeightStore &Weights) {
   P.Complete = false;
-  SignatureReader Reader(F, Options, Path, P, Diags);
+  SignatureReader Reader(Script, F, Options, Path, P, Diags);
   std::optional<std::map<std::string, Datum>> Arguments = Reader.read();
   if (!Arguments)
     return {};
