@@ -395,6 +395,7 @@ Datum Evaluator::callMethod(const Datum &Self, const std::string &Name,
     for (const Function &F : C.TheClass->Methods)
       if (F.Name == Name) {
         Arguments.insert(Arguments.begin(), {"", Self});
+        Called.insert({Self.Object->Class, Name});
         return callFunction(*C.File, F, Arguments, Self.Object->Path);
       }
   return fail(Code::ImportFunction, C.TheClass ? printable(Self.Object->Class) +

@@ -78,6 +78,10 @@ public:
   bool isReadFirst(const std::string &Path) const {
     return ReadFirst.count(Path) != 0;
   }
+  /// Whether a method of a class of the archive was called.
+  bool wasCalled(const std::string &Class, const std::string &Method) const {
+    return Called.count({Class, Method}) != 0;
+  }
   /// An expression of a file that stands in no function: a default.
   Datum constantOf(const ScriptFile &File, const Node &N);
 
@@ -225,6 +229,7 @@ private:
   std::map<std::string, Datum> Presets;
   std::map<std::string, std::string> Assigned;
   std::set<std::string> ReadFirst;
+  std::set<std::pair<std::string, std::string>> Called;
   std::map<std::string, unsigned> NamesUsed;
   /// The lines of branches that tensors come of, by name.
   std::map<std::string, unsigned> JoinedAt;

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/ImportScript.h"
 #include "compiler/import/torchscript/Evaluator.h"
+#include "compiler/import/torchscript/OtherMethods.h"
 #include "compiler/import/torchscript/Signature.h"
 #include "compiler/import/torchscript/Types.h"
 
@@ -34,6 +35,7 @@ struct Kept {
   Datum After;
   torch::TensorMeta Meta; ///< of a tensor
   std::string Place;      ///< the user's line that assigns it
+  std::string Assigns;    ///< of what a call only reads: the method that does
   bool operator==(const Kept &Other) const;
 };
 using KeptMap = std::map<std::string, Kept>;
@@ -55,6 +57,8 @@ public:
   /// What the call assigned before it read it: another branch of a later call
   /// may read it.
   KeptMap SetAnew;
+  /// What the call reads and only another method assigns.
+  KeptMap Shared;
   std::set<std::string> ReadFirst;
 
 private:
@@ -64,6 +68,8 @@ private:
   void addOutputs(Evaluator &E, const Datum &V, const std::string &Name);
   void findChanged(Evaluator &E, const Datum &Top,
                    const std::map<std::string, Datum> &Before);
+  void findShared(Evaluator &E, const std::string &Name, const Datum &Value,
+                  const OtherMethods &Others);
 
   Archive &Script;
   const ScriptOptions &Options;
@@ -186,12 +192,17 @@ static torch::TensorMeta metaOf(Value V) {
 
 void Walk::findChanged(Evaluator &E, const Datum &Top,
                        const std::map<std::string, Datum> &Before) {
+  const OtherMethods Others(Script, E, Top);
   for (const auto &[Name, After] : attributesOf(Top)) {
     if (E.isReadFirst(Name))
       ReadFirst.insert(Name);
     auto It = Before.find(Name);
-    if (It == Before.end() || E.same(It->second, After).value_or(false))
+    if (It == Before.end())
       continue;
+    if (E.same(It->second, After).value_or(false)) {
+      findShared(E, Name, After, Others);
+      continue;
+    }
     // What each call sets anew before it reads it, no call takes over.
     bool Anew = E.assignedAttributes().count(Name) != 0 && !E.isReadFirst(Name);
     Kept &K = Anew ? SetAnew[Name] : Changed[Name];
@@ -205,15 +216,38 @@ void Walk::findChanged(Evaluator &E, const Datum &Top,
     if (!V)
       return;
     K.Meta = metaOf(V);
-    if (Anew)
+    std::string Reader = Anew ? Others.readerOf(Name) : std::string();
+    if (Anew && (!Options.ExplicitState || Reader.empty()))
       continue;
+    if (Anew)
+      Notes.push_back("the method '" + printable(Reader) + "' reads '" +
+                      printable(Name) + "', which this one sets: it is the " +
+                      "output '" + printable(Name) + "_out'");
     torch::OutputSpec Spec;
     Spec.Is = torch::OutputSpec::Kind::BufferMutation;
     Spec.Value.Is = torch::Argument::Kind::Tensor;
     Spec.Value.Values = {After.Text};
-    Spec.Target = Name;
+    Spec.Target = Anew ? Name + "_out" : Name;
     P.Outputs.push_back(Spec);
   }
+}
+
+void Walk::findShared(Evaluator &E, const std::string &Name, const Datum &Value,
+                      const OtherMethods &Others) {
+  std::string Assigns = Others.assignerOf(Name);
+  if (!Value.isTensor() || Assigns.empty() || !E.isReadFirst(Name))
+    return;
+  if (!Options.ExplicitState) {
+    Notes.push_back("'" + printable(Name) + "' is as the file has it; the " +
+                    "method '" + printable(Assigns) +
+                    "' assigns it, and --state explicit makes it an input");
+    return;
+  }
+  Kept &K = Shared[Name];
+  K.After = Value;
+  K.Assigns = Assigns;
+  if (mlir::Value V = E.valueOf(Value))
+    K.Meta = metaOf(V);
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,7 +330,12 @@ static bool refuseState(const KeptMap &Changed, Diagnostics &Diags) {
 
 static void noteState(const KeptMap &State, std::vector<std::string> &Notes) {
   for (const auto &[Name, K] : State)
-    if (K.After.isTensor())
+    if (!K.Assigns.empty())
+      Notes.push_back("the module keeps '" + printable(Name) +
+                      "' between calls, and the method '" +
+                      printable(K.Assigns) +
+                      "' assigns it: it is an input of the compiled model");
+    else if (K.After.isTensor())
       Notes.push_back("the module keeps '" + printable(Name) +
                       "' between calls: it is an input and, as '" +
                       printable(Name) +
@@ -505,6 +544,8 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
     KeptMap Next = State;
     for (const auto &[Attribute, K] : W.Changed)
       Next.insert_or_assign(Attribute, K);
+    for (const auto &[Attribute, K] : W.Shared)
+      Next.try_emplace(Attribute, K);
     for (auto It = Perhaps.begin(); It != Perhaps.end();) {
       if (!W.ReadFirst.count(It->first))
         Next.erase(It->first);
