@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/ImportScript.h"
 #include "compiler/import/torchscript/Evaluator.h"
+#include "compiler/import/torchscript/KeptState.h"
 #include "compiler/import/torchscript/OtherMethods.h"
 #include "compiler/import/torchscript/Signature.h"
 #include "compiler/import/torchscript/Types.h"
@@ -29,16 +30,6 @@ namespace kpc::torchscript {
 using torch::Emitter;
 
 namespace {
-
-/// An attribute that a call changes.
-struct Kept {
-  Datum After;
-  torch::TensorMeta Meta; ///< of a tensor
-  std::string Place;      ///< the user's line that assigns it
-  std::string Assigns;    ///< of what a call only reads: the method that does
-  bool operator==(const Kept &Other) const;
-};
-using KeptMap = std::map<std::string, Kept>;
 
 /// One walk over the program.
 class Walk {
@@ -68,6 +59,7 @@ private:
   void addOutputs(Evaluator &E, const Datum &V, const std::string &Name);
   void findChanged(Evaluator &E, const Datum &Top,
                    const std::map<std::string, Datum> &Before);
+  Datum keptParts(Evaluator &E, const std::string &Name, const Datum &V);
   void findShared(Evaluator &E, const std::string &Name, const Datum &Value,
                   const OtherMethods &Others);
 
@@ -80,23 +72,6 @@ private:
 };
 
 } // namespace
-
-static bool sameSizes(const torch::TensorMeta &A, const torch::TensorMeta &B) {
-  return A.Type == B.Type && A.Sizes.size() == B.Sizes.size() &&
-         llvm::all_of(llvm::zip(A.Sizes, B.Sizes), [](const auto &Pair) {
-           return *std::get<0>(Pair).Known == *std::get<1>(Pair).Known;
-         });
-}
-
-/// Whether a call that starts from one state ends in the other.
-bool Kept::operator==(const Kept &Other) const {
-  if (After.Is != Other.After.Is)
-    return false;
-  if (After.isTensor())
-    return sameSizes(Meta, Other.Meta);
-  return After.Int == Other.After.Int && After.Float == Other.After.Float &&
-         (After.isNumber() || After.isNone() || After.Text == Other.After.Text);
-}
 
 //===----------------------------------------------------------------------===//
 // Results
@@ -152,16 +127,6 @@ void Walk::addOutputs(Evaluator &E, const Datum &V, const std::string &Name) {
 // State
 //===----------------------------------------------------------------------===//
 
-static Datum copied(const Datum &V) {
-  if (!V.isSequence())
-    return V;
-  Datum Copy = V;
-  Copy.Items = std::make_shared<std::vector<Datum>>();
-  for (const Datum &Part : *V.Items)
-    Copy.Items->push_back(copied(Part));
-  return Copy;
-}
-
 /// Every attribute of a module and of those in it, by its path.
 static void collect(const Datum &Of, std::set<const Instance *> &Seen,
                     std::map<std::string, Datum> &All) {
@@ -180,14 +145,6 @@ static std::map<std::string, Datum> attributesOf(const Datum &Top) {
   std::map<std::string, Datum> All;
   collect(Top, Seen, All);
   return All;
-}
-
-static torch::TensorMeta metaOf(Value V) {
-  torch::TensorMeta M;
-  M.Type = typeOf(numberOf(Emitter::element(V)));
-  for (const shape::Expr &E : Emitter::dims(V))
-    M.Sizes.push_back({0, "", E});
-  return M;
 }
 
 void Walk::findChanged(Evaluator &E, const Datum &Top,
@@ -210,6 +167,8 @@ void Walk::findChanged(Evaluator &E, const Datum &Top,
     if (auto Place = E.assignedAttributes().find(Name);
         Place != E.assignedAttributes().end())
       K.Place = Place->second;
+    if (!Anew && After.isSequence() && isOfParts(After))
+      K.After = keptParts(E, Name, After);
     if (!After.isTensor())
       continue;
     Value V = E.valueOf(After);
@@ -230,6 +189,37 @@ void Walk::findChanged(Evaluator &E, const Datum &Top,
     Spec.Target = Anew ? Name + "_out" : Name;
     P.Outputs.push_back(Spec);
   }
+}
+
+/// The tensors in a list become state with names of their own: "state.0". What
+/// is given is the list with these.
+Datum Walk::keptParts(Evaluator &E, const std::string &Name, const Datum &V) {
+  if (V.isTensor()) {
+    Value Now = E.valueOf(V);
+    if (!Now)
+      return V;
+    Kept &K = Changed[Name];
+    K.After = V;
+    K.Meta = metaOf(Now);
+    torch::OutputSpec Spec;
+    Spec.Is = torch::OutputSpec::Kind::BufferMutation;
+    Spec.Value.Is = torch::Argument::Kind::Tensor;
+    Spec.Value.Values = {V.Text};
+    Spec.Target = Name;
+    P.Outputs.push_back(Spec);
+    return Evaluator::tensorNamed(Name);
+  }
+  if (!V.isSequence())
+    return V;
+  Datum Parts = copied(V);
+  bool IsDict = V.Is == Datum::Kind::Dict;
+  for (size_t I = IsDict; I < Parts.Items->size(); I += IsDict ? 2 : 1) {
+    const Datum &Key = IsDict ? (*V.Items)[I - 1] : Datum();
+    std::string Part =
+        Key.Is == Datum::Kind::Text ? Key.Text : std::to_string(I);
+    (*Parts.Items)[I] = keptParts(E, Name + "." + Part, (*V.Items)[I]);
+  }
+  return Parts;
 }
 
 void Walk::findShared(Evaluator &E, const std::string &Name, const Datum &Value,
@@ -261,7 +251,7 @@ bool Walk::body(torch::Importer &Into, const Function &F, const KeptMap &State,
   Evaluator E(Script, P, Into, Weights, Notes);
   for (const auto &[Name, K] : State)
     E.presetAttribute(Name, K.After.isTensor() ? Evaluator::tensorNamed(Name)
-                                               : K.After);
+                                               : copied(K.After));
   Datum Top = E.object(Script.top(), "");
   if (Diags.errorCount() != Errors)
     return false;
@@ -312,42 +302,6 @@ OwningOpRef<ModuleOp> Walk::run(MLIRContext &Context,
   return I.run([&](torch::Importer &Into) {
     return body(Into, F, State, Weights, *Arguments);
   });
-}
-
-static bool refuseState(const KeptMap &Changed, Diagnostics &Diags) {
-  for (const auto &[Name, K] : Changed)
-    Diags.error(Code::ImportUnsupported)
-        .message("the module keeps '" + printable(Name) +
-                 "' between calls, and a compiled model keeps nothing" +
-                 (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"))
-        .hint(K.After.isTensor() || K.After.isNumber()
-                  ? "--state explicit makes such tensors inputs and outputs of "
-                    "the compiled model"
-                  : "keep tensors and numbers in attributes of their own, and "
-                    "give --state explicit");
-  return Changed.empty();
-}
-
-static void noteState(const KeptMap &State, std::vector<std::string> &Notes) {
-  for (const auto &[Name, K] : State)
-    if (!K.Assigns.empty())
-      Notes.push_back("the module keeps '" + printable(Name) +
-                      "' between calls, and the method '" +
-                      printable(K.Assigns) +
-                      "' assigns it: it is an input of the compiled model");
-    else if (K.After.isTensor())
-      Notes.push_back("the module keeps '" + printable(Name) +
-                      "' between calls: it is an input and, as '" +
-                      printable(Name) +
-                      "_out', an output of the compiled model");
-    else
-      Notes.push_back("the module keeps '" + printable(Name) +
-                      "' between calls: the compiled model is one of the calls "
-                      "after the first, where it is " +
-                      (K.After.isNumber() ? K.After.Is == Datum::Kind::Float
-                                                ? std::to_string(K.After.Float)
-                                                : K.After.Int.str()
-                                          : K.After.kindText()));
 }
 
 /// The method of the top module; null after a report.
@@ -472,20 +426,6 @@ bool loadScriptWeights(MLIRContext &Context, const std::string &Path,
   return Good;
 }
 
-/// Lists and objects have no form as an input.
-static bool refuseLists(const KeptMap &State, Diagnostics &Diags) {
-  for (const auto &[Name, K] : State)
-    if (K.After.isSequence() || K.After.Is == Datum::Kind::Object) {
-      Diags.error(Code::ImportUnsupported)
-          .message("the module keeps " + K.After.kindText() + ", '" +
-                   printable(Name) + "', between calls" +
-                   (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"))
-          .hint("keep tensors and numbers in attributes of their own");
-      return false;
-    }
-  return true;
-}
-
 /// What to do with a scripted detector, which takes a list of images: as a
 /// trace of one image it is as long as that list.
 static void adviseTrace(const Function &F, size_t Before, Diagnostics &Diags) {
@@ -549,7 +489,7 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
     for (auto It = Perhaps.begin(); It != Perhaps.end();) {
       if (!W.ReadFirst.count(It->first))
         Next.erase(It->first);
-      else if (!refuseLists({*It}, Diags))
+      else if (!refuseLists({*It}, /*IsPerhaps=*/true, Diags))
         return {};
       It = Perhaps.erase(It);
     }
@@ -568,7 +508,7 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
       }
       return Module;
     }
-    if (!refuseLists(Next, Diags))
+    if (!refuseLists(Next, /*IsPerhaps=*/false, Diags))
       return {};
     State = std::move(Next);
   }
