@@ -33,7 +33,7 @@ class Facts:
     def __init__(self, kpc):
         operators, targets = ask(kpc, "ops"), ask(kpc, "targets")["targets"]
         # Some have a row for what to do instead.
-        self.aten = sum(op["limits"] != "nothing of it" for op in ask(kpc, "ops", "--domain", "aten"))
+        self.aten = sum(op["compiles"] for op in ask(kpc, "ops", "--domain", "aten"))
         self.operators = len({(row["domain"], row["name"]) for row in operators})
         self.opset = max(row["until"] for row in operators if not row["domain"])
         chips = [row["name"] for row in targets if row["kind"] == "gpu" and row["name"].startswith("sm_")]

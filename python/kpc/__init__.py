@@ -12,12 +12,15 @@
 docs/python.md is the guide; every function has its parameters, types and errors in its docstring.
 """
 
-from ._artifact import Artifact, CompileReport, DimSpec, TargetSpec, TensorSpec, load
+# Each module imports from those in front of it alone: _errors, _executable, _specs, _session, _model_file, _tools, _artifact,
+# _compile. _torch and torch_backend, which import torch, come last.
+from ._artifact import Artifact, load
 from ._compile import CheckResult, Dim, check, compile
 from ._errors import (CompileError, CompileWarning, Diagnostic, Error, InternalError, RunError, RunWarning, UsageError)
 from ._executable import executable
 from ._runtime import version as _version
 from ._session import Call, Copied, Profile, Session, Step, aligned, empty
+from ._specs import CompileReport, DimSpec, TargetSpec, TensorSpec
 from ._tools import (BenchResult, Inspection, Operator, Target, VerifyResult, bench, inspect, ops, targets, verify)
 
 __version__ = _version()

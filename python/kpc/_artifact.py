@@ -5,82 +5,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import pathlib
 import shutil
 import tempfile
-import weakref
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import Any, Mapping
 
 from . import _runtime
-from ._errors import Diagnostic, RunError
-
-if TYPE_CHECKING:
-    from ._session import Session
-    from ._tools import BenchResult, Inspection, VerifyResult
+from ._errors import RunError
+from ._session import Session
+from ._specs import CompileReport, DimSpec, Loaded, TargetSpec, TensorSpec, bytes_of, temporary_folder
+from ._tools import BenchResult, Inspection, VerifyResult, bench, inspect, verify
 
 _UNBOUNDED = 2**63 - 1
-
-
-@dataclasses.dataclass(frozen=True)
-class TensorSpec:
-    """An input or output of a model."""
-
-    name: str
-    type: str  #: "f32", "i64", "bf16", …
-    dims: tuple[int | str, ...]  #: a number, or an expression of dims such as "batch" or "seq*2 + 1"
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.type}[{', '.join(map(str, self.dims))}]"
-
-    __repr__ = __str__
-
-
-@dataclasses.dataclass(frozen=True)
-class DimSpec:
-    """A size that is chosen at run time."""
-
-    name: str
-    min: int
-    max: int | None  #: None: unbounded
-    optimum: int | None  #: what kernels were chosen for
-    divisor: int
-
-    def __str__(self) -> str:
-        text = f"{self.name}: {self.min}..{'' if self.max is None else self.max}"
-        if self.optimum is not None:
-            text += f", tuned for {self.optimum}"
-        return text + (f", multiples of {self.divisor}" if self.divisor != 1 else "")
-
-    __repr__ = __str__
-
-
-@dataclasses.dataclass(frozen=True)
-class TargetSpec:
-    """What an artifact has kernels for."""
-
-    name: str  #: "host:x86-64-v3", "sm_90a", "portable"
-    runs_on: str  #: "compute capability 9.0"
-    device: str  #: "host" or "cuda"
-    kernels: int
-    steps: int  #: launches and copies of one run
-    least_driver: int  #: 12040 for CUDA 12.4; 0 for any
-
-
-@dataclasses.dataclass(frozen=True)
-class CompileReport:
-    """What came of a compilation. Times are in seconds, sizes in bytes."""
-
-    seconds: float
-    bytes: int
-    weight_bytes: int
-    peak_memory_bytes: int
-    targets: list[dict[str, Any]]
-    phases: dict[str, float]
-    notes: list[str]
-    slow_paths: list[str]  #: arithmetic that misses the Tensor Cores, and why
-    diagnostics: list[Diagnostic]
 
 
 def _loaded(ports: list[tuple[str, str, list[int], list[str], int]]) -> list[TensorSpec]:
@@ -88,7 +25,7 @@ def _loaded(ports: list[tuple[str, str, list[int], list[str], int]]) -> list[Ten
             for name, kind, dims, texts, _ in ports]
 
 
-class Artifact:
+class Artifact(Loaded):
     """A compiled model. :func:`kpc.compile` and :func:`kpc.load` make them.
 
     Thread safety: an artifact never changes, and any number of threads may use it.
@@ -169,28 +106,20 @@ class Artifact:
         return self
 
     def session(self, device: Any = None, *, target: str | None = None, threads: int = 0, max_bound_shapes: int = 8,
-                driver: str | None = None) -> "Session":
+                driver: str | None = None) -> Session:
         """A session that runs the model on a device. Parameters are those of :class:`kpc.Session`."""
-        from ._session import Session
-
         return Session(self, device, target=target, threads=threads, max_bound_shapes=max_bound_shapes, driver=driver)
 
-    def inspect(self, dims: Mapping[str, int] | None = None) -> "Inspection":
+    def inspect(self, dims: Mapping[str, int] | None = None) -> Inspection:
         """What is in it: :func:`kpc.inspect`."""
-        from ._tools import inspect
-
         return inspect(self, dims=dims)
 
-    def bench(self, **options: Any) -> "BenchResult":
+    def bench(self, **options: Any) -> BenchResult:
         """How long it takes: :func:`kpc.bench`."""
-        from ._tools import bench
-
         return bench(self, **options)
 
-    def verify(self, model: Any = None, **options: Any) -> "VerifyResult":
+    def verify(self, model: Any = None, **options: Any) -> VerifyResult:
         """Whether its results are right: :func:`kpc.verify`."""
-        from ._tools import verify
-
         return verify(self, model, **options)
 
     def __repr__(self) -> str:
@@ -202,30 +131,11 @@ class Artifact:
         return "\n".join(lines)
 
 
-def temporary_folder(owner: object) -> pathlib.Path:
-    """A folder that goes when its owner does."""
-    folder = tempfile.mkdtemp(prefix="kpc-")
-    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
-    return pathlib.Path(folder)
-
-
 def _unpickled(data: bytes, report: CompileReport | None, flags: int) -> Artifact:
     return Artifact(_runtime.Model.from_memory(data, flags), None, data, report, flags)
 
 
 NOT_AN_ARTIFACT = 101  # KPC-R0101
-
-
-def bytes_of(file: Any) -> Any:
-    """What an open file holds, which is bytes."""
-    try:
-        data = file.read()
-    except UnicodeDecodeError:
-        data = ""
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"expected a file of bytes, got {type(file).__name__}, which is read as {type(data).__name__}; "
-                        "open it with 'rb'")
-    return data
 
 
 def load(source: Any, *, verify_weights: bool = False, host_code: bool = True, custom_code: bool = False) -> Artifact:

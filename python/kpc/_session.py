@@ -17,9 +17,9 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _runtime
-from ._artifact import Artifact, TensorSpec
 from ._errors import RunError, RunWarning
 from ._executable import EMULATOR
+from ._specs import Loaded, TensorSpec
 
 log = logging.getLogger("kpc")
 
@@ -164,7 +164,7 @@ class Session:
     (2, 10)
     """
 
-    def __init__(self, artifact: Artifact, device: Any = None, *, target: str | None = None, threads: int = 0,
+    def __init__(self, artifact: Loaded, device: Any = None, *, target: str | None = None, threads: int = 0,
                  max_bound_shapes: int = 8, driver: str | None = None) -> None:
         self.artifact = artifact
         self.inputs = artifact.inputs

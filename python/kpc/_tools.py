@@ -14,11 +14,11 @@ from typing import Any, Mapping, Sequence, Union
 
 import numpy as np
 
-from ._artifact import Artifact
-from ._compile import PathLike, model_file
 from ._executable import WRONG_USAGE, ask
+from ._model_file import PathLike, model_file
+from ._specs import Loaded
 
-ArtifactLike = Union[Artifact, PathLike]
+ArtifactLike = Union[Loaded, PathLike]
 Inputs = Union[Mapping[str, Any], str, None]
 
 _REGRESSION, _DRIFT = 3, 4
@@ -48,7 +48,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _path(artifact: ArtifactLike) -> str:
-    return os.fspath(artifact.path if isinstance(artifact, Artifact) else artifact)
+    return os.fspath(artifact.path if isinstance(artifact, Loaded) else artifact)
 
 
 def _input_options(inputs: Inputs, folder: str, seed: int | None, dims: Mapping[str, int] | None, device: Any) -> list[str]:
@@ -107,7 +107,7 @@ def inspect(source: Any, *, dims: Mapping[str, int] | None = None) -> Inspection
     [{'name': 'image', 'type': 'float', 'dims': ['batch', 1, 8, 8]}]
     """
     options = [text for name, size in (dims or {}).items() for text in ("--dim", f"{name}={size}")]
-    if isinstance(source, Artifact):
+    if isinstance(source, Loaded):
         return Inspection(ask(["inspect", _path(source), "--json", *options]).json())
     with model_file(source) as path:
         return Inspection(ask(["inspect", path, "--json", *options]).json())
@@ -269,21 +269,29 @@ class Operator:
     since: int  #: the first opset; 0 where there are none
     until: int  #: the last one
     limits: str  #: what does not compile; "" for nothing
+    compiles: bool = True  #: False for the few that are refused; `limits` then says what to do instead
 
 
 def ops(name: str | None = None, *, domain: str | None = None) -> Table:
-    """The operators that kpc compiles, or the one of this name (in any case). `domain` is "aten" for PyTorch's,
-    or "onnx" (the default), which has all domains of ONNX models. A name that has no rule is a :class:`kpc.UsageError`, which names those that hold it.
+    """The operators that kpc compiles, or the one of this name (in any case).
+
+    `domain` is "onnx" (the default: those of all ONNX models), "aten" (those of all programs of PyTorch), or one domain:
+    "ai.onnx", "ai.onnx.ml", "com.microsoft", "torchvision", "quantized_decomposed". A name or a domain that is not there is
+    a :class:`kpc.UsageError`, which names those that are.
 
     >>> ops("Gemm")[0].name
     'Gemm'
+    >>> ops(domain="ai.onnx.ml")[0]
+    Operator(name='ArrayFeatureExtractor', domain='ai.onnx.ml', since=1, until=5, limits='', compiles=True)
+    >>> ops("linalg_eig", domain="aten")[0].compiles
+    False
     """
     reply = ask(["ops", *([name] if name else []), *(["--domain", domain] if domain else []), "--json"])
     if reply.code == WRONG_USAGE or not reply.out:
         reply.fail()
     entries = reply.json()
     rows = [Operator(entry["name"], entry.get("domain", domain or ""), entry.get("since", 0), entry.get("until", 0),
-                     entry["limits"]) for entry in entries]
+                     entry["limits"], entry["compiles"]) for entry in entries]
     # Operators of PyTorch have no opsets.
-    known = all("since" in entry for entry in entries)
-    return Table(rows, ("name", "domain", "since", "until", "limits") if known else ("name", "limits"))
+    opsets = all("since" in entry for entry in entries)
+    return Table(rows, ("name", "domain", "since", "until", "limits") if opsets else ("name", "limits"))

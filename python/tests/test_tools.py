@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kpc.inspect, bench, verify, targets, ops; the console script; the examples in docstrings."""
 
+import ast
 import doctest
 import os
 import pathlib
@@ -57,6 +58,24 @@ class Tools(unittest.TestCase):
         self.assertEqual([op.name for op in kpc.ops("gemm")], ["Gemm"])
         with self.assertRaisesRegex(kpc.UsageError, "Nothing"):
             kpc.ops("Nothing")
+        self.assertEqual({op.domain for op in kpc.ops(domain="ai.onnx.ml")}, {"ai.onnx.ml"})
+        self.assertEqual({op.domain for op in kpc.ops(domain="torchvision")}, {"torchvision"})
+        with self.assertRaisesRegex(kpc.UsageError, "ai.onnx.ml"):
+            kpc.ops(domain="nowhere")
+        refused = [op for op in kpc.ops(domain="aten") if not op.compiles]
+        self.assertIn("make the random numbers an input", refused[-1].limits)
+
+    def test_modules_import_from_those_in_front(self):
+        order = ["_runtime", "_errors", "_executable", "_specs", "_session", "_model_file", "_tools", "_artifact", "_compile",
+                 "_torch", "torch_backend"]
+        folder = pathlib.Path(kpc.__file__).parent
+        for name in order[1:]:
+            tree = ast.parse((folder / f"{name}.py").read_text())
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom) and node.level == 1:
+                    for other in [node.module] if node.module else [alias.name for alias in node.names]:
+                        late = name == "_model_file" and other == "_torch"  # only where torch is there
+                        self.assertTrue(late or order.index(other) < order.index(name), f"{name} imports {other}")
 
     def test_the_console_script(self):
         script = pathlib.Path(sys.executable).parent / "kpc"

@@ -29,6 +29,10 @@ class Number(str):
     """A symbolic number by its name."""
 
 
+class Real(str):
+    """A real number that the program computes from its sizes, by its name."""
+
+
 class Type(str):
     pass
 
@@ -57,6 +61,8 @@ def argument(value):
         return {"as_tensor": {"name": value}}
     if isinstance(value, Number):
         return {"as_sym_int": {"as_name": value}}
+    if isinstance(value, Real):
+        return {"as_sym_float": {"as_name": value}}
     if isinstance(value, Type):
         return {"as_scalar_type": TYPES[value]}
     if isinstance(value, Graph):
@@ -114,10 +120,16 @@ class Graph:
         self.add(target, arguments, [{"as_sym_int": {"as_name": name}}])
         return Number(name)
 
+    def real(self, target, arguments):
+        """A node that gives a real number of sizes."""
+        name = self.fresh(target)
+        self.add(target, arguments, [{"as_sym_float": {"as_name": name}}])
+        return Real(name)
+
     def add(self, target, arguments, outputs):
         pairs = arguments.items() if isinstance(arguments, dict) else [("", a) for a in arguments]
         self.nodes.append({
-            "target": target if target.startswith("_operator") else "torch.ops." + target,
+            "target": target if target.startswith(("_operator", "math", "torch.")) else "torch.ops." + target,
             "inputs": [{"name": n, "arg": argument(a), "kind": 1} for n, a in pairs], "outputs": outputs,
             "metadata": {"stack_trace": f'File "model.py", line {len(self.nodes) + 1}, in forward\n    {target}'},
             "is_hop_single_tensor_return": None, "name": None})

@@ -45,3 +45,41 @@ def kept_boxes(boxes, scores, most):
 
 def module(name, attributes):
     return Module(name, {"training": False, "_is_full_backward_hook": None} | attributes)
+
+
+@dataclasses.dataclass
+class Member:
+    """A member of an Enum among the attributes."""
+
+    name: str
+    value: object
+
+
+def _held(value):
+    """An attribute as the pickler takes it."""
+    if isinstance(value, np.ndarray):
+        return tensor(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_held, value))
+    return {key: _held(v) for key, v in value.items()} if isinstance(value, dict) else value
+
+
+def _results(outputs):
+    """By name, of one value, of several, or of some with names; as kpc computes them."""
+    if not isinstance(outputs, dict):
+        outputs = {f"output_{i}": v for i, v in enumerate(outputs)} if isinstance(outputs, (list, tuple)) else {"output": outputs}
+    outputs = {name: np.asarray(v) for name, v in outputs.items()}
+    return {name: v.astype(np.float32) if v.dtype == np.float64 else v for name, v in outputs.items()}
+
+
+def scripted(parameters, body, runs, options, attributes=None, declared="", classes="", result="Tensor", methods="", files=None, **names):
+    """A module of class M whose `forward` is `body`; `runs` is a text where it is refused with these words."""
+    classes, result = names.get("extra", classes), names.get("ret", result)
+    declared = "".join(f"  {line}\n" for line in names.get("decl", declared).splitlines())
+    lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
+    code = (f"{classes}class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n{declared}  training : bool\n"
+            f"  def forward(self: __torch__.M,\n    {parameters}) -> {result}:\n{lines}{methods}")
+    top = module("__torch__.M", {name: _held(v) for name, v in (attributes or {}).items()})
+    if not isinstance(runs, str):
+        runs = [(inputs, _results(outputs)) for inputs, outputs in runs]
+    return Case(top, {"__torch__.py": code} | (files or {}), options, runs)

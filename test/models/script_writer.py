@@ -115,6 +115,10 @@ class Pickler:
             self.out += b"u"
         elif isinstance(value, Tensor):
             self.tensor(value)
+        elif type(value).__name__ == "Member":  # of an Enum: its class and its value
+            self.name(*value.name.rsplit(".", 1))
+            self.put(value.value)
+            self.out += b"R"
         elif isinstance(value, Module):
             self.name(*value.name.rsplit(".", 1))
             self.out += b")\x81"

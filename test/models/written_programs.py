@@ -7,7 +7,7 @@
   written_programs.py --kpc KPC --out FOLDER [--operators] [NAME …]
 
 They have what the programs that PyTorch saved (program.py) have not, in control_programs.py, general_programs.py,
-operator_programs.py, recurrent_programs.py, matrix_programs.py, decomposed_programs.py and written_operators.py. Each case gives a program, its
+operator_programs.py, recurrent_programs.py, matrix_programs.py, decomposed_programs.py, sized_programs.py and written_operators.py. Each case gives a program, its
 inputs and its outputs; a program of dynamic sizes is compiled once and run for each. A case that is refused says with
 which words.
 """
@@ -29,11 +29,13 @@ import matrix_programs
 import operator_programs  # noqa: F401
 import program_cases
 import recurrent_programs
+import sized_programs
 import written_operators
 
 CASES = program_cases.CASES | recurrent_programs.CASES | {name: decomposed_programs.CASES[name] for name in decomposed_programs.SHORT}
+CASES |= {name: sized_programs.CASES[name] for name in sized_programs.SHORT}
 EVERYWHERE = program_cases.EVERYWHERE | recurrent_programs.EVERYWHERE
-EXACT = written_operators.EXACT | recurrent_programs.EXACT | matrix_programs.EXACT | decomposed_programs.EXACT
+EXACT = written_operators.EXACT | recurrent_programs.EXACT | matrix_programs.EXACT | decomposed_programs.EXACT | sized_programs.EXACT
 
 
 def call(command):
@@ -89,7 +91,7 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     own = list(CASES)
-    more = written_operators.CASES | recurrent_programs.MORE | matrix_programs.CASES | decomposed_programs.CASES
+    more = written_operators.CASES | recurrent_programs.MORE | matrix_programs.CASES | decomposed_programs.CASES | sized_programs.CASES
     CASES.update(more)
     default = list(more) if options.operators else own + list(written_operators.SHORT)
     faults = 0

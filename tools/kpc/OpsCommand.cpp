@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
 namespace kpc::cli {
@@ -68,6 +69,7 @@ static void printJson(const std::vector<OperatorInfo> &Ops) {
                    {"name", Op.Name},
                    {"since", Op.Since},
                    {"until", Op.Until},
+                   {"compiles", true},
                    {"limits", Op.Limits},
                    {"family", Op.Family}});
   printJsonText(All);
@@ -123,9 +125,20 @@ static bool isOfAten(const std::string &Wanted) {
   return false;
 }
 
+/// Those of a domain; "ai.onnx" is ONNX's own.
+static bool isOfDomain(const OperatorInfo &Op, const std::string &Domain) {
+  return Domain == "onnx" ||
+         Op.Domain == (Domain == "ai.onnx" ? std::string() : Domain);
+}
+
 /// Operators of PyTorch; one by its name with or without "aten." and overload.
 static int listAten(const OpsArguments &Arguments) {
   std::vector<torch::OperatorInfo> Ops = torch::supportedOperators();
+  // Programs of PyTorch use the operators of all of these.
+  if (Arguments.Domain != "aten")
+    std::erase_if(Ops, [&](const torch::OperatorInfo &Op) {
+      return Op.domain() != Arguments.Domain;
+    });
   if (!Arguments.Only.empty()) {
     std::vector<std::string> Known;
     for (const torch::OperatorInfo &Op : Ops)
@@ -139,16 +152,28 @@ static int listAten(const OpsArguments &Arguments) {
   if (Arguments.Json) {
     Json All = Json::array();
     for (const torch::OperatorInfo &Op : Ops)
-      All.push_back({{"name", Op.Name}, {"limits", Op.Limits}});
+      All.push_back({{"name", Op.Name},
+                     {"domain", Op.domain()},
+                     {"compiles", !Op.isRefused()},
+                     {"limits", Op.Limits}});
     printJsonText(All);
     return Done;
   }
-  TextTable Table("ll", 0);
-  Table.row({"operator", "does not compile"});
-  for (const torch::OperatorInfo &Op : Ops)
-    Table.row({Op.Name, std::string(Op.Limits)});
-  fmt::print("{}{} {}\n", Table.text(), Ops.size(),
-             Ops.size() == 1 ? "operator" : "operators");
+  auto Print = [&](bool Refused, const char *Column, const char *Behind) {
+    TextTable Table("ll", 0);
+    Table.row({"operator", Column});
+    size_t Count = 0;
+    for (const torch::OperatorInfo &Op : Ops)
+      if (Op.isRefused() == Refused) {
+        Table.row({Op.Name, std::string(Op.Limits.substr(Refused ? 9 : 0))});
+        ++Count;
+      }
+    if (Count != 0)
+      fmt::print("{}{} {}{}\n", Table.text(), Count,
+                 Count == 1 ? "operator" : "operators", Behind);
+  };
+  Print(false, "does not compile", "");
+  Print(true, "do this instead", " refused");
   return Done;
 }
 
@@ -191,12 +216,32 @@ static int listCustom(const OpsArguments &Arguments) {
   return finish(Diags);
 }
 
+/// Reports a domain that no operator has.
+static bool isAtenDomain(const std::string &Domain) {
+  std::set<std::string> Onnx{"onnx", "ai.onnx"}, Torch;
+  for (const OperatorInfo &Op : onnx::supportedOperators())
+    if (!Op.Domain.empty())
+      Onnx.insert(std::string(Op.Domain));
+  for (const torch::OperatorInfo &Op : torch::supportedOperators())
+    Torch.insert(Op.domain());
+  if (Torch.count(Domain) || Onnx.count(Domain))
+    return Torch.count(Domain) != 0;
+  throw UsageError(Code::UsageValue,
+                   fmt::format("--domain: no operator is of the domain '{}'",
+                               printable(Domain)),
+                   fmt::format("of ONNX models: {}; of PyTorch's: {}",
+                               fmt::join(Onnx, ", "), fmt::join(Torch, ", ")));
+}
+
 static int opsCommand(const OpsArguments &Arguments) {
   if (!Arguments.Manifests.empty())
     return listCustom(Arguments);
-  if (Arguments.Domain == "aten")
+  if (isAtenDomain(Arguments.Domain))
     return listAten(Arguments);
   std::vector<OperatorInfo> Ops = onnx::supportedOperators();
+  std::erase_if(Ops, [&](const OperatorInfo &Op) {
+    return !isOfDomain(Op, Arguments.Domain);
+  });
   if (!Arguments.Only.empty()) {
     std::vector<std::string> Known;
     Known.reserve(Ops.size());
@@ -231,9 +276,9 @@ void addOpsCommand(CLI::App &Main, Action &Chosen) {
          "this operator alone")
       ->type_name("OPERATOR");
   App.add_option("--domain", Arguments->Domain,
-                 "whose operators: those of ONNX models or of PyTorch's")
-      ->type_name("onnx|aten")
-      ->check(CLI::IsMember({"onnx", "aten"}));
+                 "whose operators: onnx (all of ONNX models), aten (all of "
+                 "PyTorch's), or one domain, as ai.onnx.ml or torchvision")
+      ->type_name("DOMAIN");
   addText(App, "--operator", "FILE",
           "list what the manifest of a custom operator says; repeatable",
           [Arguments = Arguments.get()](const std::string &Text) {

@@ -221,7 +221,15 @@ static bool decodeMember(StringRef Key, const json::Value &V, Argument &A,
     return decodeName(Of, A.Values.emplace_back());
   };
   auto Number = [&](const json::Value &Of) { return decodeNumber(Of, A); };
-  auto Real = [&](const json::Value &Of) { return decodeReal(Of, A); };
+  auto Real = [&](const json::Value &Of) {
+    // A number that the program computes has a name.
+    const json::Object *O = Of.getAsObject();
+    bool IsName = O && O->getString("as_name");
+    A.Values.push_back(IsName ? O->getString("as_name")->str() : "");
+    if (IsName)
+      A.Floats.push_back(0);
+    return IsName || decodeReal(Of, A);
+  };
   auto Flag = [&](const json::Value &Of) {
     A.Values.emplace_back();
     A.Ints.push_back(Of.getAsBoolean().value_or(false));

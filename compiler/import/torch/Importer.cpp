@@ -123,6 +123,17 @@ bool Importer::write(const std::string &Name, Value V, NodeImport &Where) {
   return V && writeView(*It->second, V, Where);
 }
 
+void Importer::replace(const std::string &Name, const std::string &By) {
+  auto Old = Values.find(Name), New = Values.find(By);
+  if (Old == Values.end() || New == Values.end())
+    return;
+  // One tensor may have several names.
+  const std::shared_ptr<View> Before = Old->second, After = New->second;
+  for (auto &[Other, V] : Values)
+    if (V == Before)
+      V = After;
+}
+
 const TensorMeta *Importer::meta(std::string_view Name) const {
   for (const Graph *G : llvm::reverse(Graphs))
     if (auto It = G->Tensors.find(Name); It != G->Tensors.end())
@@ -266,16 +277,19 @@ void Importer::forEachResult(const Node &N,
 
 void Importer::importNode(const Node &N) {
   // Symbolic numbers are known by what the archive says of them.
+  if (importReal(N))
+    return;
   bool Makes = false;
   bool Used = infers();
   forEachResult(N, [&](const std::string &Name) {
     Makes = true;
     Used |= Read.count(Name) != 0;
   });
-  bool Writes = false;
-  const Rule *R = findRule(N.Target, Writes);
+  InPlace Form = InPlace::No;
+  const Rule *R = findRule(N.Target, Form);
   // What nothing reads needs no rule, as the draws of a layer drop.
-  if (Makes && !Used && !Writes && !llvm::StringRef(N.Target).contains("_."))
+  if (Makes && !Used && Form == InPlace::No &&
+      !llvm::StringRef(N.Target).contains("_."))
     return;
   if (!R && !Makes &&
       llvm::all_of(N.Outputs,
@@ -303,7 +317,7 @@ void Importer::importNode(const Node &N) {
     return;
   }
   if (customOperator(N.Target))
-    return importBy(customRule(), N, /*Writes=*/false);
+    return importBy(customRule(), N, InPlace::No);
   if (!R) {
     Missing &M = Unknown[N.Target];
     if (M.Count++ == 0)
@@ -314,10 +328,10 @@ void Importer::importNode(const Node &N) {
   if (touchesComplex(N))
     importComplex(N, R);
   else
-    importBy(R->Import, N, Writes);
+    importBy(R->Import, N, Form);
 }
 
-void Importer::importBy(RuleFunction Import, const Node &N, bool Writes) {
+void Importer::importBy(RuleFunction Import, const Node &N, InPlace Form) {
   size_t Errors = Diags.errorCount();
   ModelPlace Where = place(N);
   Location Op = NameLoc::get(B.getStringAttr(printable(N.Target)));
@@ -328,12 +342,15 @@ void Importer::importBy(RuleFunction Import, const Node &N, bool Writes) {
       AnyLost |= Lost.count(Name) != 0;
   if (!AnyLost) {
     Import(At);
-    if (Writes && !At.bad()) {
+    if (Form != InPlace::No && !At.bad()) {
       const Argument *Self = N.Inputs.empty() ? nullptr : &N.Inputs.front();
       std::string Result;
       forEachResult(N, [&](const std::string &Name) { Result = Name; });
-      if (!Self || Self->Is != Argument::Kind::Tensor || Result.empty() ||
-          !write(Self->Values[0], value(Result, At), At))
+      if (!Self || Self->Is != Argument::Kind::Tensor || Result.empty())
+        At.give();
+      else if (Form == InPlace::Sizes)
+        replace(Self->Values[0], Result);
+      else if (!write(Self->Values[0], value(Result, At), At))
         At.give();
       else
         alias(Result, Self->Values[0]);
@@ -539,45 +556,6 @@ OwningOpRef<ModuleOp> Importer::run(llvm::function_ref<bool(Importer &)> Body) {
   if (Diags.errorCount() != Errors)
     return {};
   return std::move(Module);
-}
-
-OwningOpRef<ModuleOp> importProgram(MLIRContext &Context,
-                                    const std::string &Path,
-                                    const ImportOptions &Options,
-                                    WeightStore &Weights, Diagnostics &Diags) {
-  std::string Name = Options.ModelName.empty()
-                         ? Path.substr(Path.rfind('/') + 1)
-                         : Options.ModelName;
-  if (Diags.file().empty())
-    Diags.setFile(Name);
-  std::optional<Program> P = readProgram(Path, Diags);
-  if (!P)
-    return {};
-  std::set<std::string> State;
-  // Which buffers are written to is known once all nodes are read.
-  for (int Pass = 0;; ++Pass) {
-    std::vector<std::string> Notes;
-    ImportOptions Own = Options;
-    Own.Notes = &Notes;
-    WeightStore Found;
-    Importer I(Context, Own, Name, *P, State, Found, Diags);
-    OwningOpRef<ModuleOp> Module = I.run();
-    if (Module && !I.writtenBuffers().empty() && Pass == 0) {
-      State = I.writtenBuffers();
-      continue;
-    }
-    for (const auto &[Source, W] : Found.all())
-      Weights.add(Source, W);
-    if (Options.Notes && Module) {
-      llvm::append_range(*Options.Notes, Notes);
-      for (const std::string &Buffer : State)
-        Options.Notes->push_back(
-            "the program writes to its buffer '" + printable(Buffer) +
-            "': it is an input and, as '" + printable(Buffer) +
-            "_out', an output of the compiled model");
-    }
-    return Module;
-  }
 }
 
 } // namespace kpc::torch

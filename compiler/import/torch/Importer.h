@@ -89,8 +89,20 @@ public:
   bool write(const std::string &Name, Value V, NodeImport &Where);
   /// `Name` stands for what `Of` stands for.
   void alias(const std::string &Name, const std::string &Of);
+  /// The tensor of `Name` is from now on what `By` is: it has other sizes.
+  void replace(const std::string &Name, const std::string &By);
+  /// Whether a name shows a part of a storage, or all of it in another order.
+  bool isView(const std::string &Name) const {
+    auto It = Values.find(Name);
+    return It != Values.end() && It->second->Whole;
+  }
   const TensorMeta *meta(std::string_view Name) const;
   std::optional<Expr> number(std::string_view Name) const;
+  /// Whether a number is one that a run computes of its sizes.
+  static bool isComputed(const Argument &A) {
+    return A.Is == Argument::Kind::Float && !A.Values.empty() &&
+           !A.Values[0].empty();
+  }
   /// What the archive says of a symbolic number; null if nothing.
   const Size *declaredNumber(std::string_view Name) const;
   /// A symbolic condition; none if the archive does not say what it is.
@@ -203,8 +215,11 @@ private:
   /// Whether a node reads or makes complex tensors.
   bool touchesComplex(const Node &N) const;
   void importComplex(const Node &N, const Rule *R);
+  /// Whether a node gives a real number of sizes; then it is done, or reported.
+  bool importReal(const Node &N);
+  Value real(const Argument &A, NodeImport &N);
   static RuleFunction customRule();
-  void importBy(RuleFunction Import, const Node &N, bool Writes);
+  void importBy(RuleFunction Import, const Node &N, InPlace Form);
   void reportUnknown();
   void finish();
   Value inputArgument(const std::string &Name, const TensorMeta &M,

@@ -51,13 +51,12 @@ void Importer::importComplex(const Node &N, const Rule *R) {
   if (C->GivesComplex && !AsPairs)
     forEachResult(N, [&](const std::string &Name) { Complex.insert(Name); });
   if (C->Import)
-    return importBy(C->Import, N, /*Writes=*/false);
+    return importBy(C->Import, N, InPlace::No);
   size_t Rank = 0;
   if (!N.Inputs.empty() && !N.Inputs[0].Values.empty())
     if (Value X = look(N.Inputs[0].Values[0]))
       Rank = static_cast<size_t>(Emitter::rank(X)) - 1;
-  importBy(R->Import, Rewritten.emplace_back(forPairs(N, Rank)),
-           /*Writes=*/false);
+  importBy(R->Import, Rewritten.emplace_back(forPairs(N, Rank)), InPlace::No);
 }
 
 } // namespace kpc::torch

@@ -153,6 +153,8 @@ Value NodeImport::operand(std::string_view Name, Type Element) {
   }
   case Kind::Float: {
     Type Own = Element ? Element : f32();
+    if (Importer::isComputed(*A))
+      return cast(TheImporter.value(A->Values[0], *this), Own);
     return graph::isFloat(Own) ? scalar(A->Floats[0], Own)
                                : scalarInt(int64_t(A->Floats[0]), Own);
   }
@@ -180,6 +182,9 @@ double NodeImport::real(std::string_view Name, double Default) {
   const Argument *A = argument(Name);
   if (!A)
     return Default;
+  if (Importer::isComputed(*A))
+    fail(Code::ImportNotConstant,
+         "argument '" + std::string(Name) + "' depends on sizes");
   if (A->Is == Kind::Float)
     return A->Floats[0];
   return static_cast<double>(integer(Name, 0));

@@ -17,6 +17,10 @@ namespace kpc::torch {
 struct OperatorInfo {
   std::string Name;        ///< with its overload: "aten.add.Tensor"
   std::string_view Limits; ///< what of it does not compile; may be empty
+  /// "aten", "torchvision"
+  std::string domain() const { return Name.substr(0, Name.find('.')); }
+  /// Nothing of it compiles: it has a rule that says what to do instead.
+  bool isRefused() const { return Limits.starts_with("refused: "); }
 };
 /// By name, in-place forms included.
 std::vector<OperatorInfo> supportedOperators();

@@ -123,6 +123,18 @@ bool PickleReader::reduce() {
   PickleValue *Callable = Arguments ? pop() : nullptr;
   if (!Callable)
     return false;
+  // TorchScript writes a member of an Enum as its class and its value.
+  if (Callable->Is == Kind::Global &&
+      Callable->Text.starts_with("__torch__.") &&
+      (Arguments->Is == Kind::Int || Arguments->Is == Kind::Float ||
+       Arguments->Is == Kind::Text)) {
+    PickleValue *V = make(Kind::Object);
+    if (V) {
+      V->Text = Callable->Text;
+      V->Items.push_back(Arguments);
+    }
+    return push(V);
+  }
   if (Callable->Is != Kind::Global || Arguments->Is != Kind::Tuple)
     return fail("expected a known name and a tuple of arguments to build a "
                 "value from");

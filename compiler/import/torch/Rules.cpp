@@ -73,20 +73,20 @@ static std::string writingTarget(const Rule &R) {
   return ("aten." + Op + "_." + Overload).str();
 }
 
-const Rule *findRule(std::string_view Target, bool &Writes) {
-  static const llvm::StringMap<std::pair<const Rule *, bool>> ByTarget = [] {
-    llvm::StringMap<std::pair<const Rule *, bool>> Map;
+const Rule *findRule(std::string_view Target, InPlace &Form) {
+  static const llvm::StringMap<std::pair<const Rule *, InPlace>> ByTarget = [] {
+    llvm::StringMap<std::pair<const Rule *, InPlace>> Map;
     for (const Rule *R : allRules()) {
-      Map[wholeTarget(*R)] = {R, false};
-      if (R->Form == InPlace::Yes)
-        Map[writingTarget(*R)] = {R, true};
+      Map[wholeTarget(*R)] = {R, InPlace::No};
+      if (R->Form != InPlace::No)
+        Map[writingTarget(*R)] = {R, R->Form};
     }
     return Map;
   }();
   auto It = ByTarget.find(Target);
   if (It == ByTarget.end())
     return nullptr;
-  Writes = It->second.second;
+  Form = It->second.second;
   return It->second.first;
 }
 
@@ -94,7 +94,7 @@ std::vector<OperatorInfo> supportedOperators() {
   std::vector<OperatorInfo> Ops;
   for (const Rule *R : allRules()) {
     Ops.push_back({wholeTarget(*R), R->Limits});
-    if (R->Form == InPlace::Yes)
+    if (R->Form != InPlace::No)
       Ops.push_back({writingTarget(*R), R->Limits});
   }
   llvm::sort(Ops, [](const OperatorInfo &A, const OperatorInfo &B) {

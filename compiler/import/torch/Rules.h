@@ -22,12 +22,13 @@ namespace kpc::torch {
 
 using RuleFunction = void (*)(NodeImport &);
 
-enum class InPlace : bool { No, Yes };
+/// Whether aten has a form whose name ends in '_' as well: one that writes to
+/// `self`, or one that gives `self` other sizes or another order of axes.
+enum class InPlace : unsigned char { No, Yes, Sizes };
 
 struct Rule {
   std::string_view Target; ///< "add.Tensor" of aten; else with its domain
   RuleFunction Import;
-  /// Whether aten has a form whose name ends in '_' as well: the one in place.
   InPlace Form = InPlace::No;
   std::string_view Limits = {}; ///< what of it does not compile
 };
@@ -70,9 +71,13 @@ ArrayRef<Rule> windowRules();
 /// `Front` on.
 void selectByMask(NodeImport &N, Value X, Value Mask, size_t Front = 0);
 
-/// The rule for "aten.add_.Tensor"; `Writes` says whether it is the form that
-/// writes to `self`. Null if there is none.
-const Rule *findRule(std::string_view Target, bool &Writes);
+/// The element type of a table that an operator computes from numbers: that of
+/// `dtype`; null for one that is no float.
+Type tableType(NodeImport &N);
+
+/// The rule for "aten.add_.Tensor"; `Form` says what this name does to `self`.
+/// Null if there is none.
+const Rule *findRule(std::string_view Target, InPlace &Form);
 const std::vector<const Rule *> &allRules();
 
 } // namespace kpc::torch

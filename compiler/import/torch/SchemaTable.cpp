@@ -209,6 +209,10 @@ meshgrid.indexing | T[]:tensors *s:indexing =[]
 moveaxis.int movedim.int | T:self i:source i:destination
 moveaxis.intlist movedim.intlist | T:self i[]:source i[]:destination
 pad.default | T:self i[]:pad s:mode= f?:value=
+pad_sequence.default | T[]:sequences b:batch_first= f:padding_value=
+    s:padding_side=
+resize.default | T:self i[]:size *o?:memory_format=
+resize_as.default | T:self T:the_template *o?:memory_format=
 pixel_shuffle.default | T:self i:upscale_factor
 pixel_unshuffle.default | T:self i:downscale_factor
 reflection_pad1d.default reflection_pad2d.default reflection_pad3d.default

@@ -340,6 +340,27 @@ bool Evaluator::bindCustom(const custom::Operator &Op, const PassedList &Given,
 /// traces compute with sizes.
 void Evaluator::foldNumbers(const std::string &Name, const PassedList &Given,
                             const Datum &Result) {
+  bool OfSizes = false;
+  for (const Passed &P : Given)
+    if (Ratios.count(P.Value.Text))
+      OfSizes = true;
+    else if (!P.Value.isNumber())
+      return foldKnown(Name, Given, Result);
+  if (OfSizes)
+    Ratios.try_emplace(Result.Text, Ratio{shape::Expr(0), 0});
+  if (OfSizes && (Name == "mul" || Name == "div") && Given.size() == 2) {
+    bool First = Ratios.count(Given[0].Value.Text) != 0;
+    std::optional<double> By = Given[First ? 1 : 0].Value.asReal();
+    const Ratio &Of = Ratios.at(Given[First ? 0 : 1].Value.Text);
+    if (By && (First || Name == "mul"))
+      if (auto R = scaled(Of, *By, Name == "div"))
+        Ratios.insert_or_assign(Result.Text, *R);
+  }
+  foldKnown(Name, Given, Result);
+}
+
+void Evaluator::foldKnown(const std::string &Name, const PassedList &Given,
+                          const Datum &Result) {
   std::vector<Datum> Numbers;
   std::string Rounding;
   for (const Passed &P : Given) {
@@ -453,14 +474,14 @@ Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
       break;
     }
   }
-  bool Writes = false;
+  torch::InPlace Form = torch::InPlace::No;
   // "torchvision.nms" has its domain.
   bool Domain = Operator.contains('.') || Operator.contains("::");
   if (Chosen && !Custom)
     N.Target =
         (Domain ? "" : "aten.") + Name + "." + std::string(Chosen->Overload);
   if (!Custom &&
-      (Schemas.empty() || (Chosen && !torch::findRule(N.Target, Writes)))) {
+      (Schemas.empty() || (Chosen && !torch::findRule(N.Target, Form)))) {
     return fail(Code::ImportUnknownOp,
                 "kpc has no import rule for the operator '" +
                     std::string(Domain ? "" : "aten::") + printable(Name) + "'",
@@ -475,10 +496,20 @@ Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
                     "' takes these: " + kindsText(Given),
                 "`kpc ops --domain aten " + Operator.str() +
                     "` shows the forms that import");
-  if (InPlace && !Writes)
+  if (InPlace && Form == torch::InPlace::No)
     return fail(Code::ImportUnsupported,
                 "'aten::" + printable(Name) + "' changes a tensor in place",
                 "use the form that gives a new tensor");
+  if (Form == torch::InPlace::Sizes) {
+    if (!mayChange("changes the sizes of a tensor"))
+      return {};
+    if (P.Payloads.count(Given[0].Value.Text) ||
+        Unread.count(Given[0].Value.Text))
+      return fail(Code::ImportUnsupported,
+                  "changes the sizes of '" + printable(Given[0].Value.Text) +
+                      "', which the module keeps between calls",
+                  "use the form that gives a new tensor: " + Operator.str());
+  }
   for (const Argument &A : N.Inputs)
     if (A.Is == Argument::Kind::Tensor || A.Is == Argument::Kind::Tensors)
       for (const std::string &Of : A.Values)
@@ -526,7 +557,7 @@ Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
   }
   if (Chosen->Results == 0)
     return {};
-  if (Writes) {
+  if (Form != torch::InPlace::No) {
     // Views of a number's tensor may hold another one now.
     mlir::Value Self = valueOf(Given[0].Value);
     if (Self && torch::Emitter::rank(Self) == 0)

@@ -45,6 +45,8 @@ void collectReads(const std::vector<Statement> &Block, const Statement *Without,
 
 bool collectAssigned(const std::vector<Statement> &Block, Names &Into) {
   for (const Statement &S : Block) {
+    if (S.Is == Statement::Kind::Define)
+      continue;
     if (S.Is == Statement::Kind::Return)
       return false;
     for (const Node &Target : S.Targets)

@@ -1,4 +1,4 @@
-//===- BuiltinLists.cpp - Lists, dicts and strings of a program -----------===//
+//===- BuiltinLists.cpp - Lists and dicts of a program --------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/Evaluator.h"
 
-#include "llvm/ADT/StringExtras.h"
-
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
@@ -53,6 +52,17 @@ Datum Evaluator::sliced(const Datum &Of, PassedList &A) {
                               : Datum();
 }
 
+/// A dict of tuples of a key and a value.
+static std::optional<Datum> ofPairs(const std::vector<Datum> &Pairs) {
+  std::vector<Datum> All;
+  for (const Datum &Pair : Pairs) {
+    if (!Pair.isSequence() || Pair.Items->size() != 2)
+      return std::nullopt;
+    llvm::append_range(All, *Pair.Items);
+  }
+  return Datum::ofList(std::move(All), Kind::Dict);
+}
+
 std::optional<Datum> Evaluator::callSequence(const std::string &Name,
                                              PassedList &A) {
   size_t Count = A.size();
@@ -91,17 +101,33 @@ std::optional<Datum> Evaluator::callSequence(const std::string &Name,
                                : Kind::Tuple;
     if (Count == 0)
       return Datum::ofList({}, Is);
-    if (A[0].Value.isSequence())
-      return charge(A[0].Value.Items->size())
-                 ? Datum::ofList(*A[0].Value.Items, Is)
-                 : Datum();
-    return std::nullopt;
+    if (!A[0].Value.isSequence())
+      return std::nullopt;
+    const Datum &From = A[0].Value;
+    if (!charge(From.Items->size()))
+      return Datum();
+    if (Is == Kind::Dict && From.Is != Kind::Dict)
+      return ofPairs(*From.Items);
+    if (Is != Kind::Dict && From.Is == Kind::Dict)
+      return callDict("keys", A);
+    return Datum::ofList(*From.Items, Is);
   }
   if (Count == 0 || !A[0].Value.isSequence())
     return std::nullopt;
+  static constexpr std::string_view Changing[] = {
+      "append",  "clear",   "extend",   "insert", "pop",
+      "remove",  "reverse", "sort",     "update", "setdefault",
+      "popitem", "Delete",  "_set_item"};
+  if (llvm::is_contained(Changing, Name) && !mayChange("changes a list"))
+    return Datum();
+  return A[0].Value.Is == Kind::Dict ? callDict(Name, A) : callList(Name, A);
+}
+
+std::optional<Datum> Evaluator::callDict(const std::string &Name,
+                                         PassedList &A) {
+  size_t Count = A.size();
   Datum Of = A[0].Value;
   std::vector<Datum> &Items = *Of.Items;
-  bool IsDict = Of.Is == Kind::Dict;
   auto Key = [&](const Datum &Wanted) {
     for (size_t I = 0; I + 1 < Items.size(); I += 2)
       if (same(Items[I], Wanted).value_or(false))
@@ -114,12 +140,115 @@ std::optional<Datum> Evaluator::callSequence(const std::string &Name,
       Part.push_back(Items[I]);
     return charge(Part.size()) ? Datum::ofList(std::move(Part)) : Datum();
   };
+  auto Set = [&](const Datum &Wanted, const Datum &V) {
+    int64_t At = Key(Wanted);
+    if (At >= 0)
+      Items[static_cast<size_t>(At) + 1] = V;
+    else if (charge(2))
+      Items.insert(Items.end(), {Wanted, V});
+  };
   if (Name == "len")
-    return Datum::ofInt(
-        static_cast<int64_t>(IsDict ? Items.size() / 2 : Items.size()));
+    return Datum::ofInt(static_cast<int64_t>(Items.size() / 2));
+  if (Name == "__contains__" && Count == 2)
+    return Datum::ofBool(Key(A[1].Value) >= 0);
+  if (Name == "__getitem__" && Count == 2)
+    return element(Of, A[1].Value);
+  if (Name == "keys")
+    return EachSecond(0);
+  if (Name == "values")
+    return EachSecond(1);
+  if (Name == "items") {
+    std::vector<Datum> Pairs;
+    for (size_t I = 0; I + 1 < Items.size(); I += 2)
+      Pairs.push_back(Datum::ofList({Items[I], Items[I + 1]}, Kind::Tuple));
+    return charge(Items.size()) ? Datum::ofList(std::move(Pairs)) : Datum();
+  }
+  if (Name == "get" && Count >= 2) {
+    int64_t At = Key(A[1].Value);
+    return At >= 0     ? Items[static_cast<size_t>(At) + 1]
+           : Count > 2 ? A[2].Value
+                       : Datum();
+  }
+  if (Name == "_set_item" && Count == 3) {
+    Set(A[1].Value, A[2].Value);
+    return Datum();
+  }
+  if (Name == "setdefault" && Count == 3) {
+    if (Key(A[1].Value) < 0)
+      Set(A[1].Value, A[2].Value);
+    return element(Of, A[1].Value);
+  }
+  if (Name == "update" && Count == 2 && A[1].Value.Is == Kind::Dict) {
+    std::vector<Datum> More = *A[1].Value.Items;
+    for (size_t I = 0; I + 1 < More.size() && !Bad; I += 2)
+      Set(More[I], More[I + 1]);
+    return Datum();
+  }
+  if (Name == "copy")
+    return charge(Items.size()) ? Datum::ofList(Items, Kind::Dict) : Datum();
+  if (Name == "clear") {
+    Items.clear();
+    return Datum();
+  }
+  bool Last = Name == "popitem" && Count == 1;
+  if (Last || ((Name == "pop" || Name == "Delete") && Count >= 2)) {
+    int64_t At =
+        Last ? static_cast<int64_t>(Items.size()) - 2 : Key(A[1].Value);
+    if (At < 0 && Count > 2)
+      return A[2].Value;
+    if (At < 0)
+      return fail(Code::ImportMalformed, "the dict has no such key");
+    auto First = Items.begin() + At;
+    Datum Gone = First[1],
+          Pair = Datum::ofList({First[0], First[1]}, Kind::Tuple);
+    Items.erase(First, First + 2);
+    return Last ? Pair : Name == "pop" ? Gone : Datum();
+  }
+  return std::nullopt;
+}
+
+/// In order, where equal ones stay as they were.
+Datum Evaluator::sorted(const Datum &Of, bool Reversed) {
+  std::vector<Datum> All = *Of.Items;
+  for (const Datum &D : All)
+    if (!D.asReal() && D.Is != Kind::Text) {
+      if (D.isNumber())
+        return unknownNumber("it sorts sizes");
+      return fail(Code::ImportUnsupported, "sorts a list of " + D.kindText());
+    }
+  if (!charge(All.size()))
+    return {};
+  auto Less = [&](const Datum &A, const Datum &B) {
+    if (A.Is == Kind::Text || B.Is == Kind::Text)
+      return A.Text < B.Text;
+    return A.asInt() && B.asInt() ? *A.asInt() < *B.asInt()
+                                  : *A.asReal() < *B.asReal();
+  };
+  llvm::stable_sort(All, [&](const Datum &A, const Datum &B) {
+    return Reversed ? Less(B, A) : Less(A, B);
+  });
+  return Datum::ofList(std::move(All));
+}
+
+std::optional<Datum> Evaluator::callList(const std::string &Name,
+                                         PassedList &A) {
+  size_t Count = A.size();
+  Datum Of = A[0].Value;
+  std::vector<Datum> &Items = *Of.Items;
+  // The place of the first element that equals another; -1 where none does.
+  auto Find = [&](const Datum &Wanted) -> std::optional<int64_t> {
+    for (size_t I = 0; I < Items.size(); ++I) {
+      std::optional<bool> Equal = same(Items[I], Wanted);
+      if (!Equal)
+        return std::nullopt;
+      if (*Equal)
+        return static_cast<int64_t>(I);
+    }
+    return -1;
+  };
+  if (Name == "len")
+    return Datum::ofInt(static_cast<int64_t>(Items.size()));
   if (Name == "__contains__" && Count == 2) {
-    if (IsDict)
-      return Datum::ofBool(Key(A[1].Value) >= 0);
     bool Open = false;
     for (const Datum &D : Items) {
       std::optional<bool> Equal = same(D, A[1].Value);
@@ -133,36 +262,37 @@ std::optional<Datum> Evaluator::callSequence(const std::string &Name,
   }
   if (Name == "__getitem__" && Count == 2)
     return element(Of, A[1].Value);
-  static constexpr std::string_view Changing[] = {
-      "append", "clear", "extend", "insert", "pop", "reverse", "_set_item"};
-  if (llvm::is_contained(Changing, Name) && !mayChange("changes a list"))
+  if ((Name == "index" || Name == "remove" || Name == "count") && Count == 2 &&
+      !A[1].Value.isTensor() && !A[1].Value.isSequence()) {
+    std::optional<int64_t> At = Find(A[1].Value);
+    if (!At)
+      return unknownNumber("it looks for a size in a list");
+    if (Name == "count")
+      return Datum::ofInt(llvm::count_if(Items, [&](const Datum &D) {
+        return same(D, A[1].Value).value_or(false);
+      }));
+    if (*At < 0)
+      return fail(Code::ImportMalformed,
+                  "looks for an element that the list has not");
+    if (Name == "index")
+      return Datum::ofInt(*At);
+    Items.erase(Items.begin() + *At);
     return Datum();
-  if (IsDict) {
-    if (Name == "keys")
-      return EachSecond(0);
-    if (Name == "values")
-      return EachSecond(1);
-    if (Name == "items") {
-      std::vector<Datum> Pairs;
-      for (size_t I = 0; I + 1 < Items.size(); I += 2)
-        Pairs.push_back(Datum::ofList({Items[I], Items[I + 1]}, Kind::Tuple));
-      return charge(Items.size()) ? Datum::ofList(std::move(Pairs)) : Datum();
-    }
-    if (Name == "get" && Count >= 2) {
-      int64_t At = Key(A[1].Value);
-      return At >= 0     ? Items[static_cast<size_t>(At) + 1]
-             : Count > 2 ? A[2].Value
-                         : Datum();
-    }
-    if (Name == "_set_item" && Count == 3) {
-      int64_t At = Key(A[1].Value);
-      if (At >= 0)
-        Items[static_cast<size_t>(At) + 1] = A[2].Value;
-      else if (charge(2))
-        Items.insert(Items.end(), {A[1].Value, A[2].Value});
-      return Datum();
-    }
-    return std::nullopt;
+  }
+  // Of tensors, these are operators.
+  bool Plain =
+      llvm::none_of(Items, [](const Datum &D) { return D.isTensor(); });
+  if (Name == "sorted" && Count == 1 && Plain)
+    return sorted(Of, false);
+  if (Name == "sort" && Plain && Of.Is == Kind::List && Count <= 2) {
+    Datum Result = sorted(Of, Count > 1 && truth(A[1].Value).value_or(false));
+    if (!Bad)
+      Items = *Result.Items;
+    return Datum();
+  }
+  if (Name == "Delete" && Count == 2) {
+    callList("pop", A);
+    return Datum();
   }
   if (Name == "slice")
     return sliced(Of, A);
@@ -248,91 +378,6 @@ std::optional<Datum> Evaluator::callSequence(const std::string &Name,
         return Datum::ofBool(Name == "any");
     return Datum::ofBool(Name == "all");
   }
-  return std::nullopt;
-}
-
-/// Strings choose; what they say to a reader has no place in a compiled model.
-std::optional<Datum> Evaluator::callText(const std::string &Name,
-                                         PassedList &A) {
-  if (Name == "print" || Name == "warn") {
-    note("'" + Name + "' is left out: " +
-         printable(Frames.back().File->place(Frames.back().Line)));
-    return Datum();
-  }
-  if (A.empty() || A[0].Value.Is != Kind::Text)
-    return std::nullopt;
-  StringRef Of(A[0].Value.Text);
-  auto Text = [&](std::string V) {
-    return charge(V.size()) ? Datum::ofText(std::move(V)) : Datum();
-  };
-  if (Name == "format") {
-    std::string Out;
-    size_t Next = 1;
-    for (size_t I = 0; I < Of.size(); ++I)
-      if (Of.substr(I).starts_with("{}") && Next < A.size()) {
-        Out += convert("str", A[Next++].Value).Text;
-        ++I;
-      } else {
-        Out += Of[I];
-      }
-    return Text(Out);
-  }
-  if (A.size() == 1) {
-    if (Name == "len")
-      return Datum::ofInt(static_cast<int64_t>(Of.size()));
-    if (Name == "lower")
-      return Text(Of.lower());
-    if (Name == "upper")
-      return Text(Of.upper());
-    if (Name == "strip")
-      return Text(Of.trim().str());
-  }
-  // Printers write defaults: from the start, to the end, as often as there is.
-  auto Is = [&](size_t I, int64_t Default) {
-    return A.size() <= I || A[I].Value.asInt() == Default;
-  };
-  if (Name == "replace" && A.size() >= 3 && Is(3, -1) &&
-      A[1].Value.Is == Kind::Text && A[2].Value.Is == Kind::Text &&
-      !A[1].Value.Text.empty()) {
-    llvm::SmallVector<StringRef> Parts;
-    Of.split(Parts, A[1].Value.Text);
-    return charge(Of.size() + Parts.size() * A[2].Value.Text.size())
-               ? Text(llvm::join(Parts, A[2].Value.Text))
-               : Datum();
-  }
-  if (A.size() < 2)
-    return std::nullopt;
-  const Datum &Other = A[1].Value;
-  if (Name == "split" && Is(2, -1) && Other.Is == Kind::Text &&
-      !Other.Text.empty()) {
-    llvm::SmallVector<StringRef> Parts;
-    Of.split(Parts, Other.Text);
-    std::vector<Datum> List;
-    for (StringRef Part : Parts)
-      List.push_back(Datum::ofText(Part.str()));
-    return charge(List.size() + Of.size()) ? Datum::ofList(std::move(List))
-                                           : Datum();
-  }
-  if (Name == "join" && Other.isSequence()) {
-    std::string Out;
-    for (size_t I = 0; I < Other.Items->size() && charge(Out.size()); ++I)
-      Out += (I ? Of.str() : std::string()) + (*Other.Items)[I].Text;
-    return Text(Out);
-  }
-  if (Other.Is != Kind::Text || !Is(2, 0) || !Is(3, -1))
-    return std::nullopt;
-  if (Name == "strip")
-    return Text(Of.trim(Other.Text).str());
-  if (Name == "add")
-    return Text(Of.str() + Other.Text);
-  if (Name == "startswith")
-    return Datum::ofBool(Of.starts_with(Other.Text));
-  if (Name == "endswith")
-    return Datum::ofBool(Of.ends_with(Other.Text));
-  if (Name == "__contains__")
-    return Datum::ofBool(Of.contains(Other.Text));
-  if (Name == "find")
-    return Datum::ofInt(static_cast<int64_t>(Of.find(Other.Text)));
   return std::nullopt;
 }
 

@@ -13,10 +13,12 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/Evaluator.h"
+#include "compiler/import/torchscript/Types.h"
 
 #include "llvm/ADT/StringMap.h"
 
 #include <cmath>
+#include <numeric>
 
 namespace kpc::torchscript {
 
@@ -138,6 +140,12 @@ static std::optional<Expr> whole(StringRef Name, const Expr &A, const Expr &B) {
     return Expr::min(A, B);
   if (Name == "max" || Name == "maximum")
     return Expr::max(A, B);
+  if (Name == "pow" && Y && *Y >= 0 && *Y < 64) {
+    Expr Power(1);
+    for (int64_t I = 0; I < *Y; ++I)
+      Power = Power * A;
+    return Power;
+  }
   // The quotient of the least number by -1 has no place.
   if (X && Y && *X == INT64_MIN && *Y == -1)
     return std::nullopt;
@@ -153,12 +161,6 @@ static std::optional<Expr> whole(StringRef Name, const Expr &A, const Expr &B) {
   }
   if (!X || !Y)
     return std::nullopt;
-  if (Name == "pow" && *Y >= 0 && *Y < 64) {
-    Expr Power(1);
-    for (int64_t I = 0; I < *Y; ++I)
-      Power = Power * A;
-    return Power;
-  }
   if (Name == "__and__" || Name == "bitwise_and")
     return Expr(*X & *Y);
   if (Name == "__or__" || Name == "bitwise_or")
@@ -169,6 +171,8 @@ static std::optional<Expr> whole(StringRef Name, const Expr &A, const Expr &B) {
     return A * Expr(int64_t(1) << *Y);
   if (Name == "__rshift__" && *Y >= 0 && *Y < 63)
     return Expr(*X >> *Y);
+  if (Name == "gcd" && *X != INT64_MIN && *Y != INT64_MIN)
+    return Expr(std::gcd(*X, *Y));
   return std::nullopt;
 }
 
@@ -191,6 +195,16 @@ static std::optional<double> real(StringRef Name, double A, double B) {
     return std::pow(A, B);
   if (Name == "atan2")
     return std::atan2(A, B);
+  if (Name == "copysign")
+    return std::copysign(A, B);
+  if (Name == "hypot")
+    return std::hypot(A, B);
+  if (Name == "mathremainder")
+    return B != 0 ? std::optional(std::remainder(A, B)) : std::nullopt;
+  if (Name == "ldexp" && std::fabs(B) < 1e6)
+    return std::ldexp(A, static_cast<int>(B));
+  if (Name == "log")
+    return std::log(A) / std::log(B);
   if (Name == "min" || Name == "minimum")
     return std::min(A, B);
   if (Name == "max" || Name == "maximum")
@@ -198,10 +212,65 @@ static std::optional<double> real(StringRef Name, double A, double B) {
   return std::nullopt;
 }
 
+/// A real that comes of sizes is a tensor of no dimensions: the run computes
+/// it. Of a size over or times a number it stays known what the whole part is.
+Datum Evaluator::openReal(const std::string &Name,
+                          const std::vector<Datum> &Of) {
+  PassedList Given;
+  for (const Datum &D : Of) {
+    // Operators take a known number behind a tensor.
+    bool Stays = D.isTensor() || (D.asReal() && !Given.empty());
+    Datum Real = D;
+    if (!Stays)
+      Real = callAten(
+          "scalar_tensor",
+          {{"", D},
+           {"dtype", Datum::ofInt(numberOf(torch::ScalarType::Float))}});
+    if (!Stays && D.Is == Kind::Int && !Bad)
+      Ratios.insert_or_assign(Real.Text, Ratio{D.Int, 1});
+    Given.push_back({"", Real});
+  }
+  return Bad || Name.empty() ? Given.front().Value : callAten(Name, Given);
+}
+
+/// `Of` times `By`, or over it, for factors that are whole numbers over powers
+/// of two.
+std::optional<Evaluator::Ratio> Evaluator::scaled(const Ratio &Of, double By,
+                                                  bool Over) const {
+  constexpr double Most = 1 << 20;
+  if (!(By > 0) || By > Most || Of.Below == 0)
+    return std::nullopt;
+  int64_t Below = 1;
+  while (By != std::floor(By) && Below < (1 << 20))
+    By *= 2, Below *= 2;
+  if (By != std::floor(By) || By > Most)
+    return std::nullopt;
+  auto Whole = static_cast<int64_t>(By);
+  Ratio R{Of.Above * (Over ? Below : Whole), Of.Below * (Over ? Whole : Below)};
+  return R.Below <= (1 << 20) ? std::optional(R) : std::nullopt;
+}
+
+/// The whole part of a tensor that is a size over a number.
+std::optional<Datum> Evaluator::wholePart(StringRef Name, const Datum &Tensor) {
+  auto It = Ratios.find(Tensor.Text);
+  if (It == Ratios.end() || It->second.Below == 0)
+    return std::nullopt;
+  const auto &[Above, Below] = It->second;
+  const shape::Facts &F = Into.facts();
+  if (Name == "ceil")
+    return Datum::ofInt(F.simplify(Above.ceilDiv(Expr(Below))));
+  if (Name == "floor" || F.range(Above).Min >= 0)
+    return Datum::ofInt(F.simplify(Above.floorDiv(Expr(Below))));
+  return std::nullopt;
+}
+
 Datum Evaluator::arithmetic(const std::string &Name, const Datum &A,
                             const Datum &B) {
-  bool Reals = A.Is == Kind::Float || B.Is == Kind::Float || Name == "div" ||
-               Name == "true_divide" || Name == "atan2" || Name == "fmod";
+  static constexpr StringRef OfReals[] = {
+      "div",   "true_divide",   "atan2", "fmod", "copysign",
+      "hypot", "mathremainder", "ldexp", "log"};
+  bool Reals = A.Is == Kind::Float || B.Is == Kind::Float ||
+               llvm::is_contained(OfReals, StringRef(Name));
   if (!Reals && Name == "pow" && B.asInt().value_or(0) < 0)
     Reals = true;
   if (!Reals) {
@@ -220,7 +289,8 @@ Datum Evaluator::arithmetic(const std::string &Name, const Datum &A,
   }
   std::optional<double> X = A.asReal(), Y = B.asReal();
   std::optional<double> V = X && Y ? real(Name, *X, *Y) : std::nullopt;
-  // A size over itself or over a divisor may be whole without being known.
+  if (!X || !Y)
+    return openReal(Name, {A, B});
   if (!V)
     return unknownNumber("'" + Name + "' of " + shown(A) + " and " + shown(B) +
                          " is none");
@@ -235,12 +305,32 @@ Datum Evaluator::arithmetic(const std::string &Name, const Datum &A,
 static std::optional<double> function(StringRef Name, double V) {
   using Function = double (*)(double);
   static const llvm::StringMap<Function> Table = {
-      {"sqrt", std::sqrt},   {"exp", std::exp},     {"log", std::log},
-      {"log2", std::log2},   {"log10", std::log10}, {"log1p", std::log1p},
-      {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
-      {"asin", std::asin},   {"acos", std::acos},   {"atan", std::atan},
-      {"sinh", std::sinh},   {"cosh", std::cosh},   {"tanh", std::tanh},
-      {"expm1", std::expm1}, {"fabs", std::fabs},   {"erf", std::erf}};
+      {"sqrt", std::sqrt},
+      {"exp", std::exp},
+      {"log", std::log},
+      {"log2", std::log2},
+      {"log10", std::log10},
+      {"log1p", std::log1p},
+      {"sin", std::sin},
+      {"cos", std::cos},
+      {"tan", std::tan},
+      {"asin", std::asin},
+      {"acos", std::acos},
+      {"atan", std::atan},
+      {"sinh", std::sinh},
+      {"cosh", std::cosh},
+      {"tanh", std::tanh},
+      {"expm1", std::expm1},
+      {"fabs", std::fabs},
+      {"erf", std::erf},
+      {"erfc", std::erfc},
+      {"asinh", std::asinh},
+      {"acosh", std::acosh},
+      {"atanh", std::atanh},
+      {"lgamma", std::lgamma},
+      {"gamma", std::tgamma},
+      {"degrees", [](double V) { return V * 180 / M_PI; }},
+      {"radians", [](double V) { return V * M_PI / 180; }}};
   auto It = Table.find(Name);
   return It == Table.end() ? std::nullopt : std::optional(It->second(V));
 }
@@ -263,16 +353,24 @@ Datum Evaluator::convert(const std::string &Type, const Datum &V) {
     return Datum::ofText(V.Is == Kind::Text ? V.Text : shown(V));
   Datum N = V;
   if (V.isTensor()) {
+    if (Ratios.count(V.Text) && Type == "float")
+      return V;
+    if (std::optional<Datum> Whole = wholePart("trunc", V);
+        Whole && Type == "int")
+      return *Whole;
     std::optional<Datum> Held = computedNumber(V);
     if (!Held)
       return unknownNumber("the data of a tensor decides it");
     N = *Held;
   }
-  // float("-inf")
-  if (N.Is == Kind::Text && Type == "float") {
+  // float("-inf"), int("12")
+  if (N.Is == Kind::Text) {
     double Real = 0;
-    if (!StringRef(N.Text).getAsDouble(Real))
+    int64_t Whole = 0;
+    if (Type == "float" && !StringRef(N.Text).getAsDouble(Real))
       return Datum::ofFloat(Real);
+    if (Type == "int" && !StringRef(N.Text).trim().getAsInteger(10, Whole))
+      return Datum::ofInt(Whole);
   }
   if (!N.isNumber())
     return fail(Code::ImportUnsupported, "makes a number of " + N.kindText());
@@ -286,7 +384,7 @@ Datum Evaluator::convert(const std::string &Type, const Datum &V) {
   }
   if (std::optional<double> Real = N.asReal())
     return Datum::ofFloat(*Real);
-  return unknownNumber("the size " + shown(N) + " is none");
+  return openReal("", {N});
 }
 
 std::optional<Datum> Evaluator::callNumber(const std::string &Name,
@@ -300,6 +398,15 @@ std::optional<Datum> Evaluator::callNumber(const std::string &Name,
     for (Passed &P : A)
       if (P.Value.isTensor())
         P.Value = convert("bool", P.Value);
+  if (Count == 1 && At(0).isTensor() &&
+      (Name == "floor" || Name == "ceil" || Name == "trunc"))
+    return wholePart(Name, At(0));
+  static constexpr StringRef NumberFirst[] = {"add", "sub", "mul", "div",
+                                              "floordiv"};
+  if (Count == 2 && At(0).isNumber() && At(1).isTensor() &&
+      Ratios.count(At(1).Text) &&
+      llvm::is_contained(NumberFirst, StringRef(Name)))
+    return openReal(Name, {At(0), At(1)});
   bool Numbers =
       Count > 0 && std::all_of(A.begin(), A.end(), [](const Passed &P) {
         return P.Value.isNumber() || P.Value.Is == Kind::Unsettled;
@@ -381,6 +488,28 @@ std::optional<Datum> Evaluator::callNumber(const std::string &Name,
     if (Name == "Bool")
       return convert("bool", At(0));
     std::optional<double> V = At(0).asReal();
+    if (V && (Name == "isnan" || Name == "isinf" || Name == "isfinite"))
+      return Datum::ofBool(Name == "isnan"   ? std::isnan(*V)
+                           : Name == "isinf" ? std::isinf(*V)
+                                             : std::isfinite(*V));
+    if (std::optional<int64_t> N = At(0).asInt();
+        Name == "factorial" && N && *N >= 0 && *N <= 20) {
+      int64_t All = 1;
+      for (int64_t I = 2; I <= *N; ++I)
+        All *= I;
+      return Datum::ofInt(All);
+    }
+    if (V && (Name == "modf" || Name == "frexp")) {
+      double Whole = 0;
+      int Exponent = 0;
+      Datum Part = Datum::ofFloat(Name == "modf" ? std::modf(*V, &Whole)
+                                                 : std::frexp(*V, &Exponent));
+      return Datum::ofList({Part, Name == "modf" ? Datum::ofFloat(Whole)
+                                                 : Datum::ofInt(Exponent)},
+                           Kind::Tuple);
+    }
+    if (!V && function(Name, 1))
+      return openReal(Name, {At(0)});
     std::optional<double> Y = V ? function(Name, *V) : std::nullopt;
     return Y ? std::optional(Datum::ofFloat(*Y)) : std::nullopt;
   }
@@ -388,7 +517,14 @@ std::optional<Datum> Evaluator::callNumber(const std::string &Name,
       "add",      "sub",          "mul",       "div",        "true_divide",
       "floordiv", "floor_divide", "remainder", "fmod",       "pow",
       "__and__",  "__or__",       "__xor__",   "__lshift__", "__rshift__",
-      "min",      "max",          "atan2",     "minimum",    "maximum"};
+      "min",      "max",          "atan2",     "minimum",    "maximum",
+      "gcd",      "copysign",     "hypot",     "ldexp",      "mathremainder",
+      "log"};
+  if (Count == 2 && Name == "divmod") {
+    Datum Quotient = arithmetic("floordiv", At(0), At(1)),
+          Rest = arithmetic("remainder", At(0), At(1));
+    return Datum::ofList({Quotient, Rest}, Kind::Tuple);
+  }
   if (Count == 2 && llvm::is_contained(Binary, StringRef(Name)))
     return arithmetic(Name, At(0), At(1));
   return std::nullopt;

@@ -10,9 +10,11 @@
 /// Sizes, types and the like of tensors are known while the program is walked.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/KnownValues.h"
 #include "compiler/import/torchscript/Evaluator.h"
 #include "compiler/import/torchscript/Types.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cstring>
@@ -61,6 +63,9 @@ std::optional<Datum> Evaluator::callTensor(const std::string &Name,
       return fail(Code::ImportUnsupported, "an assertion of the program fails");
     return Datum();
   }
+  // A task has run where it was started.
+  if ((Name == "wait" || Name == "awaitable_wait") && A.size() == 1)
+    return A[0].Value;
   if (Name == "device")
     return Datum::ofText("cpu", Kind::Device);
   if (!A.empty() && A[0].Value.Is == Kind::Device) {
@@ -200,6 +205,43 @@ static bool flatten(const Datum &V, std::vector<Datum> &All,
     if (!flatten(Part, All, Sizes, Depth + 1))
       return false;
   return true;
+}
+
+Datum Evaluator::listOf(const Datum &Tensor) {
+  mlir::Value V = valueOf(Tensor);
+  if (!V)
+    return {};
+  onnx::KnownValues Values(Into.facts(), Weights);
+  std::optional<onnx::Contents> Of = Values.contents(V);
+  if (!Of)
+    return unknownNumber("the data of a tensor decides the numbers of a list");
+  auto Number = [&](size_t I) {
+    if (Of->isReal())
+      return Datum::ofFloat(Of->Real[I]);
+    Datum N = Datum::ofInt(Of->Whole[I]);
+    if (graph::isBool(Emitter::element(V)))
+      N.Is = Kind::Bool;
+    return N;
+  };
+  std::vector<Datum> All;
+  for (size_t I = 0; I < Of->count() && charge(1); ++I)
+    All.push_back(Number(I));
+  llvm::ArrayRef<Expr> Sizes = Emitter::dims(V);
+  if (Bad || Sizes.empty())
+    return Bad ? Datum() : All.front();
+  // From the last axis to the first, each row becomes a list.
+  for (const Expr &Size : llvm::reverse(Sizes.drop_front())) {
+    auto Row = static_cast<size_t>(Size.asConstant().value_or(0));
+    if (Row == 0)
+      return unknownNumber("a list of lists has no elements");
+    std::vector<Datum> Rows;
+    for (size_t I = 0; I + Row <= All.size(); I += Row) {
+      auto First = All.begin() + static_cast<int64_t>(I);
+      Rows.push_back(Datum::ofList({First, First + static_cast<int64_t>(Row)}));
+    }
+    All = std::move(Rows);
+  }
+  return Datum::ofList(std::move(All));
 }
 
 Datum Evaluator::tensorOf(PassedList &A) {

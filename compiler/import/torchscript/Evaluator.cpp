@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Names, calls and what the archive holds. Statements are in
-/// EvaluatorStatements.cpp, operators in Builtins*.cpp and Aten.cpp.
+/// Names and calls. Statements are in EvaluatorStatements.cpp, what the archive
+/// holds in EvaluatorObjects.cpp, operators in Builtins*.cpp and Aten.cpp.
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/Evaluator.h"
@@ -16,6 +16,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace kpc::torchscript {
@@ -135,6 +136,10 @@ Datum Evaluator::evaluate(const Node &N) {
       return fail(Code::ImportExternalMissing,
                   "the archive has no constant " + std::to_string(Index));
     }
+    if (!Name.empty() && N.Items.front().Is == Node::Kind::Attribute &&
+        (N.Text == "value" || N.Text == "name"))
+      if (Datum Of = evaluate(N.Items.front()); isEnum(Of))
+        return ofEnum(Of, N.Text);
     if (!Name.empty())
       return Datum::ofText(Name, Kind::Function);
     Datum Of = evaluate(N.Items.front());
@@ -186,6 +191,8 @@ Datum Evaluator::attribute(const Datum &Of, const std::string &Name) {
                 "reads the attribute '" + printable(Name) + "', which " +
                     printable(Of.Object->Class) + " has not");
   }
+  if (Of.Is == Kind::Function && (Name == "value" || Name == "name"))
+    return ofEnum(Of, Name);
   if (Of.Is == Kind::Tuple && !Of.Text.empty()) {
     std::string Why;
     Archive::Found C = Script.find(Of.Text, Why);
@@ -207,17 +214,31 @@ Datum Evaluator::element(const Datum &Of, const Datum &At) {
         return (*Of.Items)[I + 1];
     return fail(Code::ImportMalformed, "the dict has no such key");
   }
-  if (Of.Is != Kind::List && Of.Is != Kind::Tuple)
+  // A ModuleList or a ModuleDict.
+  if (Of.Is == Kind::Object) {
+    int64_t Place = At.asInt().value_or(0);
+    if (Place < 0)
+      Place += llvm::count_if(Of.Object->Attributes, [](const auto &Part) {
+        return llvm::isDigit(Part.first.front());
+      });
+    if (At.Is == Kind::Text || At.asInt())
+      return attribute(Of,
+                       At.Is == Kind::Text ? At.Text : std::to_string(Place));
+  }
+  if (Of.Is != Kind::List && Of.Is != Kind::Tuple && Of.Is != Kind::Text)
     return fail(Code::ImportUnsupported,
                 "takes an element of " + Of.kindText());
   std::optional<int64_t> I = At.asInt();
   if (!I)
     return unknownNumber("it picks from a list");
-  auto Size = static_cast<int64_t>(Of.Items->size());
+  auto Size = static_cast<int64_t>(Of.Is == Kind::Text ? Of.Text.size()
+                                                       : Of.Items->size());
   if (*I < -Size || *I >= Size)
     return fail(Code::ImportMalformed, "takes element " + std::to_string(*I) +
                                            " of " + std::to_string(Size));
-  return (*Of.Items)[static_cast<size_t>(*I < 0 ? *I + Size : *I)];
+  auto Place = static_cast<size_t>(*I < 0 ? *I + Size : *I);
+  return Of.Is == Kind::Text ? Datum::ofText(Of.Text.substr(Place, 1))
+                             : (*Of.Items)[Place];
 }
 
 std::optional<bool> Evaluator::truth(const Datum &V) {
@@ -299,6 +320,9 @@ Datum Evaluator::evaluateCall(const Node &N) {
       return {};
     if ((Name == "annotate" || Name == "unchecked_cast") && N.Items.size() == 3)
       return evaluate(N.Items[2]);
+    if ((Name == "fork" || Name == "awaitable") && N.Items.size() == 2 &&
+        Frames.back().Defined.count(N.Items[1].Text))
+      return runTask(N.Items[1].Text);
     if (Name == "isinstance" && N.Items.size() == 3) {
       Datum V = evaluate(N.Items[1]);
       return Bad ? Datum() : Datum::ofBool(isOfType(V, N.Items[2]));
@@ -327,12 +351,23 @@ Datum Evaluator::evaluateCall(const Node &N) {
   return Bad ? Datum() : callMethod(Self, Callee.Text, std::move(Given));
 }
 
+Datum Evaluator::runTask(const std::string &Name) {
+  Frame Own = Frames.back();
+  const std::vector<Statement> *Body = Own.Defined.at(Name);
+  Frames.push_back(std::move(Own));
+  std::optional<Datum> Result = runBlock(*Body);
+  Frames.pop_back();
+  return Bad ? Datum() : Result.value_or(Datum());
+}
+
 Datum Evaluator::evaluateNamed(const Node &N, const std::string &Name,
                                PassedList Arguments) {
   if (Bad)
     return {};
   Frames.back().Line = N.Line;
   StringRef Operator(Name);
+  if (Operator.starts_with("ops.profiler._record_function"))
+    return Datum();
   if (Operator.starts_with("__torch__."))
     return callNamed(Name, std::move(Arguments));
   bool Own = Operator.consume_front("torch.") ||
@@ -348,6 +383,8 @@ Datum Evaluator::evaluateNamed(const Node &N, const std::string &Name,
 
 Datum Evaluator::callMethod(const Datum &Self, const std::string &Name,
                             PassedList Arguments) {
+  if (Self.isTensor() && Name == "tolist")
+    return listOf(Self);
   if (Self.Is != Kind::Object)
     return fail(Code::ImportUnsupported, "calls the method '" +
                                              printable(Name) + "' of " +
@@ -358,6 +395,7 @@ Datum Evaluator::callMethod(const Datum &Self, const std::string &Name,
     for (const Function &F : C.TheClass->Methods)
       if (F.Name == Name) {
         Arguments.insert(Arguments.begin(), {"", Self});
+        Called.insert({Self.Object->Class, Name});
         return callFunction(*C.File, F, Arguments, Self.Object->Path);
       }
   return fail(Code::ImportFunction, C.TheClass ? printable(Self.Object->Class) +
@@ -437,80 +475,6 @@ Datum Evaluator::callFunction(const ScriptFile &File, const Function &F,
     Result = runBlock(F.Body);
   Frames.pop_back();
   return Bad ? Datum() : Result.value_or(Datum());
-}
-
-std::optional<Datum>
-Evaluator::run(const Datum &Top, const std::string &Method,
-               const std::map<std::string, Datum> &Arguments) {
-  PassedList List;
-  for (const auto &[Name, V] : Arguments)
-    List.push_back({Name, V});
-  Datum Result = callMethod(Top, Method, std::move(List));
-  return Bad ? std::nullopt : std::optional(std::move(Result));
-}
-
-//===----------------------------------------------------------------------===//
-// Objects of the archive
-//===----------------------------------------------------------------------===//
-
-Datum Evaluator::object(const PickleValue &V, const std::string &Path) {
-  if (auto It = Presets.find(Path); It != Presets.end())
-    return It->second;
-  // Values may be shared many times over.
-  if (!charge(1))
-    return {};
-  auto Parts = [&] {
-    std::vector<Datum> All;
-    All.reserve(V.Items.size());
-    for (size_t I = 0; I < V.Items.size(); ++I)
-      All.push_back(object(*V.Items[I], Path + "." + std::to_string(I)));
-    return All;
-  };
-  switch (V.Is) {
-  case PickleValue::Kind::None:
-    return {};
-  case PickleValue::Kind::Bool:
-    return Datum::ofBool(V.Int != 0);
-  case PickleValue::Kind::Int:
-    return Datum::ofInt(V.Int);
-  case PickleValue::Kind::Float:
-    return Datum::ofFloat(V.Float);
-  case PickleValue::Kind::Text:
-    return Datum::ofText(V.Text);
-  case PickleValue::Kind::Device:
-    return Datum::ofText(V.Text, Kind::Device);
-  case PickleValue::Kind::List:
-    return Datum::ofList(Parts());
-  case PickleValue::Kind::Tuple:
-    return Datum::ofList(Parts(), Kind::Tuple);
-  case PickleValue::Kind::Dict:
-    return Datum::ofList(Parts(), Kind::Dict);
-  case PickleValue::Kind::Tensor:
-    return tensorFrom(V, Path, false);
-  case PickleValue::Kind::Object:
-    break;
-  default:
-    return fail(Code::ImportMalformed,
-                "'" + printable(Path) + "' holds a value that is no attribute");
-  }
-  // A module that two others hold is one.
-  if (auto It = Objects.find(&V); It != Objects.end())
-    return It->second;
-  Datum D;
-  D.Is = Kind::Object;
-  D.Object = std::make_shared<Instance>();
-  D.Object->Class = V.Text;
-  D.Object->Path = Path;
-  Objects.emplace(&V, D);
-  if (V.Items.empty())
-    return D;
-  const std::vector<const PickleValue *> &State = V.Items.front()->Items;
-  for (size_t I = 0; I + 1 < State.size() && !Bad; I += 2)
-    D.Object->Attributes.insert_or_assign(
-        State[I]->Text,
-        object(*State[I + 1],
-               Path.empty() ? State[I]->Text : Path + "." + State[I]->Text));
-  return D;
 }
 
 } // namespace kpc::torchscript

@@ -78,6 +78,10 @@ public:
   bool isReadFirst(const std::string &Path) const {
     return ReadFirst.count(Path) != 0;
   }
+  /// Whether a method of a class of the archive was called.
+  bool wasCalled(const std::string &Class, const std::string &Method) const {
+    return Called.count({Class, Method}) != 0;
+  }
   /// An expression of a file that stands in no function: a default.
   Datum constantOf(const ScriptFile &File, const Node &N);
 
@@ -89,6 +93,9 @@ private:
     std::unordered_map<std::string, Datum> Locals;
     unsigned Line = 0;
     const std::vector<Statement> *Body = nullptr; ///< of the function
+    /// Functions without arguments that are defined in it.
+    std::unordered_map<std::string, const std::vector<Statement> *> Defined =
+        {};
   };
 
   //===--- reports; the first one ends the walk ---------------------------===//
@@ -132,6 +139,15 @@ private:
   Datum evaluateNamed(const Node &N, const std::string &Name,
                       PassedList Arguments);
   Datum attribute(const Datum &Of, const std::string &Name);
+  bool isEnum(const Datum &Of);
+  /// The value of "__torch__.Mode.FAST", or its name.
+  Datum ofEnum(const Datum &Of, const std::string &Name);
+  Datum enumObject(const PickleValue &V);
+  /// What a task that runs beside the others gives: it is run here.
+  Datum runTask(const std::string &Name);
+  /// A call of the top module, with the hooks that its class has.
+  Datum callTop(const Datum &Top, const Class &Of, const ScriptFile &File,
+                const Function &F, PassedList Arguments);
   Datum element(const Datum &Of, const Datum &At);
   PassedList arguments(const Node &Call);
   Datum callMethod(const Datum &Self, const std::string &Name,
@@ -147,9 +163,23 @@ private:
   std::optional<Datum> callBuiltin(const std::string &Name, PassedList &A);
   std::optional<Datum> callNumber(const std::string &Name, PassedList &A);
   std::optional<Datum> callSequence(const std::string &Name, PassedList &A);
+  std::optional<Datum> callDict(const std::string &Name, PassedList &A);
+  std::optional<Datum> callList(const std::string &Name, PassedList &A);
   std::optional<Datum> callText(const std::string &Name, PassedList &A);
+  std::optional<Datum> callTextPair(const std::string &Name, PassedList &A);
+  Datum sorted(const Datum &Of, bool Reversed);
+  /// Numbers in lists, one in the other, of a tensor whose data is known.
+  Datum listOf(const Datum &Tensor);
   std::optional<Datum> callTensor(const std::string &Name, PassedList &A);
   Datum arithmetic(const std::string &Name, const Datum &A, const Datum &B);
+  Datum openReal(const std::string &Name, const std::vector<Datum> &Of);
+  /// A size over a number; over 0 where it is another real.
+  struct Ratio {
+    shape::Expr Above;
+    int64_t Below;
+  };
+  std::optional<Ratio> scaled(const Ratio &Of, double By, bool Over) const;
+  std::optional<Datum> wholePart(llvm::StringRef Name, const Datum &Tensor);
   Datum compare(const std::string &Name, const Datum &A, const Datum &B);
   Datum convert(const std::string &Type, const Datum &V);
   Datum sliced(const Datum &Of, PassedList &A);
@@ -166,6 +196,8 @@ private:
   void bindInt(const Datum &V, torch::Argument &A);
   void foldNumbers(const std::string &Name, const PassedList &Given,
                    const Datum &Result);
+  void foldKnown(const std::string &Name, const PassedList &Given,
+                 const Datum &Result);
   /// Makes a weight known to the importer at its first use.
   bool readWeight(const std::string &Name);
   Datum tensorFrom(const PickleValue &V, const std::string &Path,
@@ -191,11 +223,13 @@ private:
   std::map<std::string, Weight> Unread;
   /// Nodes stay: the importer may refer to them.
   std::deque<torch::Node> Nodes;
-  std::map<std::string, Datum> Known; ///< numbers that tensors hold, by name
+  std::map<std::string, Datum> Known;  ///< numbers that tensors hold, by name
+  std::map<std::string, Ratio> Ratios; ///< and reals that come of sizes
   std::map<const PickleValue *, Datum> Objects;
   std::map<std::string, Datum> Presets;
   std::map<std::string, std::string> Assigned;
   std::set<std::string> ReadFirst;
+  std::set<std::pair<std::string, std::string>> Called;
   std::map<std::string, unsigned> NamesUsed;
   /// The lines of branches that tensors come of, by name.
   std::map<std::string, unsigned> JoinedAt;

@@ -73,6 +73,9 @@ std::optional<Datum> Evaluator::runStatement(const Statement &S) {
       assign(S.Targets.front(), Of);
     return Bad ? std::nullopt : runBlock(S.Body);
   }
+  case Statement::Kind::Define:
+    Frames.back().Defined.insert_or_assign(S.Targets.front().Text, &S.Body);
+    break;
   case Statement::Kind::Return:
     return S.Value ? evaluate(*S.Value) : Datum();
   case Statement::Kind::Pass:

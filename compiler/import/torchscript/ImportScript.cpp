@@ -16,6 +16,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/ImportScript.h"
 #include "compiler/import/torchscript/Evaluator.h"
+#include "compiler/import/torchscript/KeptState.h"
+#include "compiler/import/torchscript/OtherMethods.h"
 #include "compiler/import/torchscript/Signature.h"
 #include "compiler/import/torchscript/Types.h"
 
@@ -28,15 +30,6 @@ namespace kpc::torchscript {
 using torch::Emitter;
 
 namespace {
-
-/// An attribute that a call changes.
-struct Kept {
-  Datum After;
-  torch::TensorMeta Meta; ///< of a tensor
-  std::string Place;      ///< the user's line that assigns it
-  bool operator==(const Kept &Other) const;
-};
-using KeptMap = std::map<std::string, Kept>;
 
 /// One walk over the program.
 class Walk {
@@ -55,6 +48,8 @@ public:
   /// What the call assigned before it read it: another branch of a later call
   /// may read it.
   KeptMap SetAnew;
+  /// What the call reads and only another method assigns.
+  KeptMap Shared;
   std::set<std::string> ReadFirst;
 
 private:
@@ -64,6 +59,9 @@ private:
   void addOutputs(Evaluator &E, const Datum &V, const std::string &Name);
   void findChanged(Evaluator &E, const Datum &Top,
                    const std::map<std::string, Datum> &Before);
+  Datum keptParts(Evaluator &E, const std::string &Name, const Datum &V);
+  void findShared(Evaluator &E, const std::string &Name, const Datum &Value,
+                  const OtherMethods &Others);
 
   Archive &Script;
   const ScriptOptions &Options;
@@ -75,26 +73,20 @@ private:
 
 } // namespace
 
-static bool sameSizes(const torch::TensorMeta &A, const torch::TensorMeta &B) {
-  return A.Type == B.Type && A.Sizes.size() == B.Sizes.size() &&
-         llvm::all_of(llvm::zip(A.Sizes, B.Sizes), [](const auto &Pair) {
-           return *std::get<0>(Pair).Known == *std::get<1>(Pair).Known;
-         });
-}
-
-/// Whether a call that starts from one state ends in the other.
-bool Kept::operator==(const Kept &Other) const {
-  if (After.Is != Other.After.Is)
-    return false;
-  if (After.isTensor())
-    return sameSizes(Meta, Other.Meta);
-  return After.Int == Other.After.Int && After.Float == Other.After.Float &&
-         (After.isNumber() || After.isNone() || After.Text == Other.After.Text);
-}
-
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
+
+/// What a NamedTuple calls its parts; empty for other values.
+static std::vector<std::string> fieldsOf(Archive &Script, const Datum &V) {
+  std::vector<std::string> Names;
+  std::string Why;
+  if (V.Is == Datum::Kind::Tuple && !V.Text.empty())
+    if (const Class *C = Script.find(V.Text, Why).TheClass)
+      for (const Statement &S : C->Attributes)
+        Names.push_back(S.Targets.empty() ? "" : S.Targets.front().Text);
+  return Names;
+}
 
 void Walk::addOutputs(Evaluator &E, const Datum &V, const std::string &Name) {
   auto Part = [&](const std::string &Key) {
@@ -109,8 +101,10 @@ void Walk::addOutputs(Evaluator &E, const Datum &V, const std::string &Name) {
     return;
   }
   if (V.isSequence()) {
+    std::vector<std::string> Names = fieldsOf(Script, V);
     for (size_t I = 0; I < V.Items->size(); ++I)
-      addOutputs(E, (*V.Items)[I], Part(std::to_string(I)));
+      addOutputs(E, (*V.Items)[I],
+                 Part(I < Names.size() ? Names[I] : std::to_string(I)));
     return;
   }
   Datum Result = V.isNumber() ? E.scalarTensor(V) : V;
@@ -133,16 +127,6 @@ void Walk::addOutputs(Evaluator &E, const Datum &V, const std::string &Name) {
 // State
 //===----------------------------------------------------------------------===//
 
-static Datum copied(const Datum &V) {
-  if (!V.isSequence())
-    return V;
-  Datum Copy = V;
-  Copy.Items = std::make_shared<std::vector<Datum>>();
-  for (const Datum &Part : *V.Items)
-    Copy.Items->push_back(copied(Part));
-  return Copy;
-}
-
 /// Every attribute of a module and of those in it, by its path.
 static void collect(const Datum &Of, std::set<const Instance *> &Seen,
                     std::map<std::string, Datum> &All) {
@@ -163,22 +147,19 @@ static std::map<std::string, Datum> attributesOf(const Datum &Top) {
   return All;
 }
 
-static torch::TensorMeta metaOf(Value V) {
-  torch::TensorMeta M;
-  M.Type = typeOf(numberOf(Emitter::element(V)));
-  for (const shape::Expr &E : Emitter::dims(V))
-    M.Sizes.push_back({0, "", E});
-  return M;
-}
-
 void Walk::findChanged(Evaluator &E, const Datum &Top,
                        const std::map<std::string, Datum> &Before) {
+  const OtherMethods Others(Script, E, Top);
   for (const auto &[Name, After] : attributesOf(Top)) {
     if (E.isReadFirst(Name))
       ReadFirst.insert(Name);
     auto It = Before.find(Name);
-    if (It == Before.end() || E.same(It->second, After).value_or(false))
+    if (It == Before.end())
       continue;
+    if (E.same(It->second, After).value_or(false)) {
+      findShared(E, Name, After, Others);
+      continue;
+    }
     // What each call sets anew before it reads it, no call takes over.
     bool Anew = E.assignedAttributes().count(Name) != 0 && !E.isReadFirst(Name);
     Kept &K = Anew ? SetAnew[Name] : Changed[Name];
@@ -186,21 +167,77 @@ void Walk::findChanged(Evaluator &E, const Datum &Top,
     if (auto Place = E.assignedAttributes().find(Name);
         Place != E.assignedAttributes().end())
       K.Place = Place->second;
+    if (!Anew && After.isSequence() && isOfParts(After))
+      K.After = keptParts(E, Name, After);
     if (!After.isTensor())
       continue;
     Value V = E.valueOf(After);
     if (!V)
       return;
     K.Meta = metaOf(V);
-    if (Anew)
+    std::string Reader = Anew ? Others.readerOf(Name) : std::string();
+    if (Anew && (!Options.ExplicitState || Reader.empty()))
       continue;
+    if (Anew)
+      Notes.push_back("the method '" + printable(Reader) + "' reads '" +
+                      printable(Name) + "', which this one sets: it is the " +
+                      "output '" + printable(Name) + "_out'");
     torch::OutputSpec Spec;
     Spec.Is = torch::OutputSpec::Kind::BufferMutation;
     Spec.Value.Is = torch::Argument::Kind::Tensor;
     Spec.Value.Values = {After.Text};
-    Spec.Target = Name;
+    Spec.Target = Anew ? Name + "_out" : Name;
     P.Outputs.push_back(Spec);
   }
+}
+
+/// The tensors in a list become state with names of their own: "state.0". What
+/// is given is the list with these.
+Datum Walk::keptParts(Evaluator &E, const std::string &Name, const Datum &V) {
+  if (V.isTensor()) {
+    Value Now = E.valueOf(V);
+    if (!Now)
+      return V;
+    Kept &K = Changed[Name];
+    K.After = V;
+    K.Meta = metaOf(Now);
+    torch::OutputSpec Spec;
+    Spec.Is = torch::OutputSpec::Kind::BufferMutation;
+    Spec.Value.Is = torch::Argument::Kind::Tensor;
+    Spec.Value.Values = {V.Text};
+    Spec.Target = Name;
+    P.Outputs.push_back(Spec);
+    return Evaluator::tensorNamed(Name);
+  }
+  if (!V.isSequence())
+    return V;
+  Datum Parts = copied(V);
+  bool IsDict = V.Is == Datum::Kind::Dict;
+  for (size_t I = IsDict; I < Parts.Items->size(); I += IsDict ? 2 : 1) {
+    const Datum &Key = IsDict ? (*V.Items)[I - 1] : Datum();
+    std::string Part =
+        Key.Is == Datum::Kind::Text ? Key.Text : std::to_string(I);
+    (*Parts.Items)[I] = keptParts(E, Name + "." + Part, (*V.Items)[I]);
+  }
+  return Parts;
+}
+
+void Walk::findShared(Evaluator &E, const std::string &Name, const Datum &Value,
+                      const OtherMethods &Others) {
+  std::string Assigns = Others.assignerOf(Name);
+  if (!Value.isTensor() || Assigns.empty() || !E.isReadFirst(Name))
+    return;
+  if (!Options.ExplicitState) {
+    Notes.push_back("'" + printable(Name) + "' is as the file has it; the " +
+                    "method '" + printable(Assigns) +
+                    "' assigns it, and --state explicit makes it an input");
+    return;
+  }
+  Kept &K = Shared[Name];
+  K.After = Value;
+  K.Assigns = Assigns;
+  if (mlir::Value V = E.valueOf(Value))
+    K.Meta = metaOf(V);
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,7 +251,7 @@ bool Walk::body(torch::Importer &Into, const Function &F, const KeptMap &State,
   Evaluator E(Script, P, Into, Weights, Notes);
   for (const auto &[Name, K] : State)
     E.presetAttribute(Name, K.After.isTensor() ? Evaluator::tensorNamed(Name)
-                                               : K.After);
+                                               : copied(K.After));
   Datum Top = E.object(Script.top(), "");
   if (Diags.errorCount() != Errors)
     return false;
@@ -244,7 +281,7 @@ OwningOpRef<ModuleOp> Walk::run(MLIRContext &Context,
                                 const std::string &Name, const Function &F,
                                 const KeptMap &State, WeightStore &Weights) {
   P.Complete = false;
-  SignatureReader Reader(F, Options, Path, P, Diags);
+  SignatureReader Reader(Script, F, Options, Path, P, Diags);
   std::optional<std::map<std::string, Datum>> Arguments = Reader.read();
   if (!Arguments)
     return {};
@@ -265,37 +302,6 @@ OwningOpRef<ModuleOp> Walk::run(MLIRContext &Context,
   return I.run([&](torch::Importer &Into) {
     return body(Into, F, State, Weights, *Arguments);
   });
-}
-
-static bool refuseState(const KeptMap &Changed, Diagnostics &Diags) {
-  for (const auto &[Name, K] : Changed)
-    Diags.error(Code::ImportUnsupported)
-        .message("the module keeps '" + printable(Name) +
-                 "' between calls, and a compiled model keeps nothing" +
-                 (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"))
-        .hint(K.After.isTensor() || K.After.isNumber()
-                  ? "--state explicit makes such tensors inputs and outputs of "
-                    "the compiled model"
-                  : "keep tensors and numbers in attributes of their own, and "
-                    "give --state explicit");
-  return Changed.empty();
-}
-
-static void noteState(const KeptMap &State, std::vector<std::string> &Notes) {
-  for (const auto &[Name, K] : State)
-    if (K.After.isTensor())
-      Notes.push_back("the module keeps '" + printable(Name) +
-                      "' between calls: it is an input and, as '" +
-                      printable(Name) +
-                      "_out', an output of the compiled model");
-    else
-      Notes.push_back("the module keeps '" + printable(Name) +
-                      "' between calls: the compiled model is one of the calls "
-                      "after the first, where it is " +
-                      (K.After.isNumber() ? K.After.Is == Datum::Kind::Float
-                                                ? std::to_string(K.After.Float)
-                                                : K.After.Int.str()
-                                          : K.After.kindText()));
 }
 
 /// The method of the top module; null after a report.
@@ -420,20 +426,6 @@ bool loadScriptWeights(MLIRContext &Context, const std::string &Path,
   return Good;
 }
 
-/// Lists and objects have no form as an input.
-static bool refuseLists(const KeptMap &State, Diagnostics &Diags) {
-  for (const auto &[Name, K] : State)
-    if (K.After.isSequence() || K.After.Is == Datum::Kind::Object) {
-      Diags.error(Code::ImportUnsupported)
-          .message("the module keeps " + K.After.kindText() + ", '" +
-                   printable(Name) + "', between calls" +
-                   (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"))
-          .hint("keep tensors and numbers in attributes of their own");
-      return false;
-    }
-  return true;
-}
-
 /// What to do with a scripted detector, which takes a list of images: as a
 /// trace of one image it is as long as that list.
 static void adviseTrace(const Function &F, size_t Before, Diagnostics &Diags) {
@@ -492,10 +484,12 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
     KeptMap Next = State;
     for (const auto &[Attribute, K] : W.Changed)
       Next.insert_or_assign(Attribute, K);
+    for (const auto &[Attribute, K] : W.Shared)
+      Next.try_emplace(Attribute, K);
     for (auto It = Perhaps.begin(); It != Perhaps.end();) {
       if (!W.ReadFirst.count(It->first))
         Next.erase(It->first);
-      else if (!refuseLists({*It}, Diags))
+      else if (!refuseLists({*It}, /*IsPerhaps=*/true, Diags))
         return {};
       It = Perhaps.erase(It);
     }
@@ -514,7 +508,7 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
       }
       return Module;
     }
-    if (!refuseLists(Next, Diags))
+    if (!refuseLists(Next, /*IsPerhaps=*/false, Diags))
       return {};
     State = std::move(Next);
   }

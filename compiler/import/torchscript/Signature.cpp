@@ -158,6 +158,60 @@ std::optional<Datum> SignatureReader::number(const std::string &Type,
   return std::nullopt;
 }
 
+/// "__torch__.models.Input" of nested attributes.
+static std::string wholeName(const Node &Type) {
+  return Type.Is == Node::Kind::Attribute
+             ? wholeName(Type.Items.front()) + "." + Type.Text
+             : Type.Text;
+}
+
+std::optional<Datum> SignatureReader::named(const Node &Type,
+                                            const std::string &Name,
+                                            bool MayLack) {
+  std::string Why;
+  Archive::Found C = Script.find(wholeName(Type), Why);
+  if (!C.TheClass || C.TheClass->Base != "NamedTuple")
+    return std::nullopt;
+  std::vector<Datum> Parts;
+  for (const Statement &S : C.TheClass->Attributes)
+    if (S.Is == Statement::Kind::Declare)
+      if (std::optional<Datum> V =
+              value(*S.Type, Name + "_" + S.Targets.front().Text, MayLack))
+        Parts.push_back(*V);
+  if (Parts.size() != C.TheClass->Attributes.size())
+    return Datum();
+  Datum Tuple = Datum::ofList(std::move(Parts), Datum::Kind::Tuple);
+  Tuple.Text = wholeName(Type);
+  return Tuple;
+}
+
+std::vector<std::string>
+SignatureReader::keysOf(const Node &Inner, const std::string &Name) const {
+  // Parts of a list have their place behind the key.
+  unsigned Levels = 0;
+  for (const Node *T = &Inner; T->Is == Node::Kind::Subscript;
+       T = &T->Items.back())
+    Levels +=
+        T->Items.front().Text == "List" || T->Items.front().Text == "Tuple";
+  std::vector<std::string> Keys;
+  auto Add = [&](StringRef Key) {
+    if (!Key.consume_front(Name + "_"))
+      return;
+    for (unsigned I = 0; I < Levels; ++I) {
+      auto [Front, Place] = Key.rsplit('_');
+      if (!Place.empty() && llvm::all_of(Place, llvm::isDigit))
+        Key = Front;
+    }
+    if (!llvm::is_contained(Keys, Key))
+      Keys.push_back(Key.str());
+  };
+  for (const auto &[Shown, Sizes] : Options.Shapes)
+    Add(Shown);
+  for (const auto &[Shown, Text] : Options.Values)
+    Add(Shown);
+  return Keys;
+}
+
 std::optional<Datum> SignatureReader::value(const Node &Type,
                                             const std::string &Name,
                                             bool MayLack) {
@@ -168,6 +222,12 @@ std::optional<Datum> SignatureReader::value(const Node &Type,
     if (Text == "int" || Text == "float" || Text == "bool" || Text == "str" ||
         Text == "number")
       return number(Text, Name, MayLack);
+    // kpc compiles for the device that --arch names.
+    if (Text == "Device" || Text == "device")
+      return MayLack ? std::nullopt
+                     : std::optional(Datum::ofText("cpu", Datum::Kind::Device));
+    if (std::optional<Datum> V = named(Type, Name, MayLack))
+      return V->isNone() ? std::nullopt : V;
     if (Text != "NoneType" && !MayLack)
       Diags.error(Code::ImportValueType)
           .message("the input '" + printable(Name) + "' has the type " +
@@ -180,6 +240,21 @@ std::optional<Datum> SignatureReader::value(const Node &Type,
     if (!knows(Name) && Outer == "Optional")
       return MayLack ? std::nullopt : std::optional(Datum());
     return value(Inner, Name, MayLack);
+  }
+  // Options say which of the types is meant: the first whose parts they name.
+  if (Outer == "Union") {
+    auto Last = Type.Items.end() - 1;
+    for (auto It = Type.Items.begin() + 1; It != Type.Items.end(); ++It) {
+      bool IsPlain = It->Is != Node::Kind::Subscript;
+      if (typeText(*It) == "NoneType")
+        continue;
+      bool Named =
+          IsPlain ? Options.Shapes.count(Name) || Options.Values.count(Name)
+                  : knows(Name) && !Options.Shapes.count(Name);
+      if (Named || It == Last)
+        return value(*It, Name, MayLack);
+    }
+    return MayLack ? std::nullopt : std::optional(Datum());
   }
   std::vector<Datum> Parts;
   if (Outer == "Tuple") {
@@ -203,12 +278,11 @@ std::optional<Datum> SignatureReader::value(const Node &Type,
                          : std::optional(Datum::ofList(std::move(Parts)));
   }
   if (Outer == "Dict" && typeText(Type.Items[1]) == "str") {
-    for (const auto &[Shown, Sizes] : Options.Shapes)
-      if (StringRef Key(Shown); Key.consume_front(Name + "_"))
-        if (std::optional<Datum> V = value(Inner, Shown, MayLack)) {
-          Parts.push_back(Datum::ofText(Key.str()));
-          Parts.push_back(*V);
-        }
+    for (const std::string &Key : keysOf(Inner, Name))
+      if (std::optional<Datum> V = value(Inner, Name + "_" + Key, MayLack)) {
+        Parts.push_back(Datum::ofText(Key));
+        Parts.push_back(*V);
+      }
     if (Parts.empty() && !MayLack)
       return value(Inner, Name + "_KEY", false);
     return Parts.empty() ? std::nullopt

@@ -15,6 +15,7 @@
 #define KPC_COMPILER_IMPORT_TORCHSCRIPT_SIGNATURE_H
 
 #include "compiler/import/torch/Program.h"
+#include "compiler/import/torchscript/Archive.h"
 #include "compiler/import/torchscript/Datum.h"
 #include "compiler/import/torchscript/ImportScript.h"
 
@@ -29,10 +30,11 @@ std::string signatureText(const Function &F);
 
 class SignatureReader {
 public:
-  SignatureReader(const Function &F, const ScriptOptions &Options,
-                  const std::string &Path, torch::Program &P,
-                  Diagnostics &Diags)
-      : F(F), Options(Options), Path(Path), P(P), Diags(Diags) {}
+  SignatureReader(Archive &Script, const Function &F,
+                  const ScriptOptions &Options, const std::string &Path,
+                  torch::Program &P, Diagnostics &Diags)
+      : Script(Script), F(F), Options(Options), Path(Path), P(P), Diags(Diags) {
+  }
 
   /// The arguments by name, those that keep their default left out; adds the
   /// tensors to the program's inputs. None after a report.
@@ -48,6 +50,14 @@ private:
   void reportMissing();
   void reportUnused();
 
+  /// A NamedTuple or another class of the archive.
+  std::optional<Datum> named(const Node &Type, const std::string &Name,
+                             bool MayLack);
+  /// The keys of a dict that options name.
+  std::vector<std::string> keysOf(const Node &Inner,
+                                  const std::string &Name) const;
+
+  Archive &Script;
   const Function &F;
   const ScriptOptions &Options;
   const std::string &Path;

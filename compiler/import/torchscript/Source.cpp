@@ -87,31 +87,22 @@ bool Lexer::readText() {
       continue;
     }
     ++At;
-    switch (at()) {
-    case 'n':
-      Out += '\n';
-      break;
-    case 't':
-      Out += '\t';
-      break;
-    case '\\':
-    case '"':
-    case '\'':
-      Out += at();
-      break;
-    default: {
-      // The printer writes other bytes as three octal digits.
-      unsigned Code = 0;
-      for (int I = 0; I < 3; ++I) {
-        char Digit = at(static_cast<size_t>(I));
-        if (Digit < '0' || Digit > '7')
-          return fail("expected an escape that PyTorch writes");
-        Code = Code * 8 + static_cast<unsigned>(Digit - '0');
-      }
-      Out += static_cast<char>(Code);
-      At += 2;
+    constexpr std::string_view Letters = "abfnrtv\\\"'",
+                               Bytes = "\a\b\f\n\r\t\v\\\"'";
+    if (size_t I = Letters.find(at()); at() && I != Letters.npos) {
+      Out += Bytes[I];
+      continue;
     }
+    // The printer writes other bytes as three octal digits.
+    unsigned Code = 0;
+    for (int I = 0; I < 3; ++I) {
+      char Digit = at(static_cast<size_t>(I));
+      if (Digit < '0' || Digit > '7')
+        return fail("expected an escape that PyTorch writes");
+      Code = Code * 8 + static_cast<unsigned>(Digit - '0');
     }
+    Out += static_cast<char>(Code);
+    At += 2;
   }
   ++At;
   add(Token::Kind::Text, std::move(Out));
@@ -240,6 +231,8 @@ private:
   }
   /// Items up to `Close`, a comma after the last or not.
   void items(Node &To, std::string_view Close);
+  /// What follows an opening bracket: places, or the ends of a slice.
+  void subscript(Node &To);
   Node number(bool Negative);
   Node primary();
   Node expression();
@@ -292,6 +285,28 @@ void Parser::items(Node &To, std::string_view Close) {
     if (!is(Close))
       expect(",");
   }
+}
+
+void Parser::subscript(Node &To) {
+  Node First = make(Node::Kind::None);
+  if (!is(":"))
+    First = expression();
+  if (!take(":")) {
+    To.Items.push_back(std::move(First));
+    if (take(","))
+      return items(To, "]");
+    return expect("]");
+  }
+  Node Slice = make(Node::Kind::Call), Name = make(Node::Kind::Name);
+  Name.Text = "slice";
+  Node Last = make(Node::Kind::None);
+  if (!is("]"))
+    Last = expression();
+  expect("]");
+  for (Node *Part : {&Name, &To.Items.front(), &First, &Last})
+    Slice.Items.push_back(std::move(*Part));
+  Slice.Keywords.resize(Slice.Items.size());
+  To = std::move(Slice);
 }
 
 Node Parser::number(bool Negative) {
@@ -386,7 +401,7 @@ Node Parser::expression() {
     } else {
       take("[");
       Outer.Is = Node::Kind::Subscript;
-      items(Outer, "]");
+      subscript(Outer);
     }
     N = std::move(Outer);
   }
@@ -471,6 +486,13 @@ Statement Parser::statement() {
     while (take(","));
     expect("in");
     S.Value = expression();
+    S.Body = block();
+  } else if (take("def")) {
+    S.Is = Statement::Kind::Define;
+    S.Targets.push_back(make(Node::Kind::Name));
+    S.Targets.front().Text = word();
+    expect("(");
+    expect(")");
     S.Body = block();
   } else if (take("with")) {
     S.Is = Statement::Kind::With;

@@ -37,7 +37,8 @@ struct Node {
     Text,
     Name,      ///< `Text`
     Attribute, ///< `Text` of Items[0]
-    Call,      ///< Items[0] of the others; `Keywords` has a name for each Item
+    Call,      ///< Items[0] of the others; `Keywords` has a name for each Item;
+               ///< `a[1:3]` is slice(a, 1, 3)
     Subscript, ///< Items[0] at the others
     Tuple,
     List,
@@ -60,7 +61,8 @@ struct Statement {
     If,         ///< `Value`, `Body`, `Else`
     For,        ///< `Targets` in `Value`
     While,
-    With, ///< `Value`, perhaps as `Targets`
+    With,   ///< `Value`, perhaps as `Targets`
+    Define, ///< `Body` is called `Targets[0]`; it reads the names around it
     Return,
     Pass,
   };

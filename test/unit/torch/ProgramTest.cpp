@@ -232,10 +232,38 @@ TEST(Sizes, AreReadFromSympy) {
                                          .str());
   EXPECT_EQ(Read("-(1 + Max(2, s0))"),
             (Expr(0) - (Expr::max(2, Expr::symbol("n")) + 1)).str());
+  Expr Half = Expr::symbol("n").floorDiv(2);
+  EXPECT_EQ(Read("TruncToInt(Mul(Float('0.5', precision=53), "
+                 "ToFloat(Symbol('s0'))))"),
+            Half.str());
+  EXPECT_EQ(Read("FloorToInt(IntTrueDiv(s0, Integer(2)))"), Half.str());
+  EXPECT_EQ(Read("CeilToInt(IntTrueDiv(Symbol('s0'), Integer(2)))"),
+            Expr::symbol("n").ceilDiv(2).str());
+  EXPECT_EQ(Read("TruncToInt(0.375*s0)"),
+            (Expr::symbol("n") * 3).floorDiv(8).str());
+  // What is no whole number is no size; 0.1 is over no power of two that fits.
   for (const char *Bad :
-       {"u0", "2*", "(s0", "s0)", "s0 s0", "--", "s0**99", "", "Symbol('u0')",
-        "Symbol(", "Integer(x)", "Add(", "Sin(Integer(1))",
-        "Integer(1) Integer(2)", "Pow(Integer(2), Integer(99))"})
+       {"0.5*s0",
+        "IntTrueDiv(s0, 2)",
+        "TruncToInt(0.1*s0)",
+        "Float('x')",
+        "Float(",
+        "TruncToInt(Mul(Float('0.0000001', precision=53), s0))",
+        "u0",
+        "2*",
+        "(s0",
+        "s0)",
+        "s0 s0",
+        "--",
+        "s0**99",
+        "",
+        "Symbol('u0')",
+        "Symbol(",
+        "Integer(x)",
+        "Add(",
+        "Sin(Integer(1))",
+        "Integer(1) Integer(2)",
+        "Pow(Integer(2), Integer(99))"})
     EXPECT_EQ(Read(Bad), "none") << Bad;
   std::string Deep;
   for (int I = 0; I < 10'000; ++I)

@@ -66,6 +66,30 @@ TEST(Source, ReadsClassesAndFunctions) {
   EXPECT_EQ(F.Body[5].Value->Items[1].Is, Node::Kind::Dict);
 }
 
+TEST(Source, HasSlicesTasksAndEscapes) {
+  std::string Why;
+  auto File = parseSource("def f(x: Tensor) -> Tensor:\n"
+                          "  def task():\n"
+                          "    y = (x)[1:-1]\n"
+                          "    return y\n"
+                          "  s = \"\\a\\r\\v\\303\"\n"
+                          "  z = x[:2]\n"
+                          "  return fork(task)\n",
+                          Why);
+  ASSERT_TRUE(File) << Why;
+  const Function &F = File->Functions[0];
+  EXPECT_EQ(F.Body[0].Is, Statement::Kind::Define);
+  EXPECT_EQ(F.Body[0].Targets[0].Text, "task");
+  const Node &Slice = *F.Body[0].Body[0].Value;
+  EXPECT_EQ(Slice.Is, Node::Kind::Call);
+  EXPECT_EQ(Slice.Items[0].Text, "slice");
+  EXPECT_EQ(Slice.Items[3].Int, -1);
+  EXPECT_EQ(F.Body[1].Value->Text, "\a\r\v\303");
+  EXPECT_EQ(F.Body[2].Value->Items[2].Is, Node::Kind::None);
+  EXPECT_THAT(refusal("def f():\n  x = y[1:2:3]\n"), HasSubstr("']'"));
+  EXPECT_THAT(refusal("def f():\n  def g(x):\n    pass\n"), HasSubstr("')'"));
+}
+
 TEST(Source, NamesTheLineOfAFault) {
   EXPECT_EQ(refusal("def f(x:\n  Tensor) -> int:\n  return )\n"),
             "line 3: expected no closing bracket");

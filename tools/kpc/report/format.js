@@ -17,9 +17,9 @@ const scaled = (value, step, units) => {
 
 const microseconds = value => value >= 1e6 ? digits(value / 1e6) + " s" : value >= 1e3 ? digits(value / 1e3) + " ms" : digits(value) + " µs";
 const bytesText = value => scaled(value, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
-const countText = value => scaled(value, 1000, ["", " K", " M", " G", " T", " P"]);
-const flopsRate = perSecond => scaled(perSecond, 1000, [" FLOP/s", " KFLOP/s", " MFLOP/s", " GFLOP/s", " TFLOP/s", " PFLOP/s"]);
-const bytesRate = perSecond => scaled(perSecond, 1000, [" B/s", " KB/s", " MB/s", " GB/s", " TB/s"]);
+const countText = value => scaled(value, 1000, ["", " k", " M", " G", " T", " P"]);
+const flopsRate = perSecond => scaled(perSecond, 1000, [" FLOP/s", " kFLOP/s", " MFLOP/s", " GFLOP/s", " TFLOP/s", " PFLOP/s"]);
+const bytesRate = perSecond => scaled(perSecond, 1000, [" B/s", " kB/s", " MB/s", " GB/s", " TB/s"]);
 const percent = (part, whole) => whole > 0 ? (part / whole * 100 < 9.95 ? (part / whole * 100).toFixed(1) : (part / whole * 100).toFixed(0)) + " %" : "–";
 /** What caches hold comes faster than from memory: then the roof is none. */
 const roofShare = (least, us) => !(least > 0 && us > 0) ? "–" : least > us * 1.05 ? "> 100 %" : percent(least, us);

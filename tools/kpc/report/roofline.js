@@ -21,7 +21,7 @@ function rooflineSection(side) {
   return box;
 }
 
-const powerText = power => power < 0 ? (10 ** power).toFixed(-power) : 10 ** (power % 3) + ["", "K", "M", "G", "T", "P"][Math.floor(power / 3)];
+const powerText = power => power < 0 ? (10 ** power).toFixed(-power) : 10 ** (power % 3) + ["", "k", "M", "G", "T", "P"][Math.floor(power / 3)];
 
 function roofline(side, groups, width) {
   const narrow = width < 560, height = narrow ? 320 : 420;

@@ -482,11 +482,6 @@ template <bool Lower> static void triangleIndices(NodeImport &N) {
       N.reshape(N.intVector(First, N.i64()), {Expr(2), Expr(Count)}), T));
 }
 
-static Type tableType(NodeImport &N) {
-  Type T = N.has("dtype") ? N.type("dtype") : N.f32();
-  return T && isFloat(T) ? T : Type();
-}
-
 static void logSpace(NodeImport &N) {
   int64_t Steps = N.integer("steps", 1);
   double From = N.real("start", 0), To = N.real("end", 1),

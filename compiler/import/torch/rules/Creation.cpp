@@ -96,7 +96,8 @@ static void shapeAsTensor(NodeImport &N) {
 }
 
 ArrayRef<Rule> creationRules() {
-  static constexpr std::string_view Nothing = "nothing of it";
+  static constexpr std::string_view Nothing =
+      "refused: make the random numbers an input of the model";
   static const Rule Rows[] = {
       {"_shape_as_tensor.default", shapeAsTensor},
       {"arange.default", range},

@@ -55,8 +55,23 @@ static Value given(NodeImport &N, const Matrices &M, Value V) {
   return N.cast(inBatch(N, M, V), M.Stored);
 }
 
-static Value turned(NodeImport &N, Value X) {
-  return N.transpose(X, {0, 2, 1});
+Value transposed(NodeImport &N, Value X) {
+  if (!X || N.rank(X) < 2)
+    return {};
+  Ints Perm = llvm::to_vector<6>(llvm::seq<int64_t>(0, N.rank(X)));
+  std::swap(Perm[Perm.size() - 1], Perm[Perm.size() - 2]);
+  return N.transpose(X, Perm);
+}
+
+std::optional<Matrices> squareMatricesOf(NodeImport &N, Value X, int64_t Most) {
+  std::optional<Matrices> M = matricesOf(N, X, Most);
+  if (M && M->Rows != M->Columns) {
+    N.fail(Code::ImportShape, "expected square matrices, got " +
+                                  std::to_string(M->Rows) + " by " +
+                                  std::to_string(M->Columns));
+    return std::nullopt;
+  }
+  return M;
 }
 
 /// What builds loops of a node.
@@ -105,21 +120,16 @@ static void qr(NodeImport &N) {
 
 /// One triangle counts. `Vectors`: whether they are results.
 template <bool Vectors> static void eigen(NodeImport &N) {
-  std::optional<Matrices> M = matricesOf(N, N.tensor(N.has("A") ? "A" : "self"),
-                                         frontend::LargestRotated);
+  std::optional<Matrices> M = squareMatricesOf(
+      N, N.tensor(N.has("A") ? "A" : "self"), frontend::LargestRotated);
   bool Upper = N.text("UPLO", "L") == "U";
   if (!M)
     return N.give();
-  if (M->Rows != M->Columns)
-    return (void)N.fail(Code::ImportShape, "expected square matrices, got " +
-                                               std::to_string(M->Rows) +
-                                               " by " +
-                                               std::to_string(M->Columns));
   Value Row = N.iota({Expr(1), Expr(M->Rows), Expr(1)}, 1, N.i64());
   Value Column = N.iota({Expr(1), Expr(1), Expr(M->Rows)}, 2, N.i64());
   Value Counts = N.compare(Upper ? Predicate::le : Predicate::ge, Row, Column);
   auto Both = frontend::eigenSymmetric(
-      N, N.select(Counts, M->X, turned(N, M->X)), loopsOf(N));
+      N, N.select(Counts, M->X, transposed(N, M->X)), loopsOf(N));
   if (!Both)
     return N.give();
   N.result(0, given(N, *M, Both->first));
@@ -137,7 +147,8 @@ template <bool Vectors> static void eigen(NodeImport &N) {
 static std::optional<frontend::Singular> singularOf(NodeImport &N,
                                                     const Matrices &M) {
   bool Wide = M.Rows < M.Columns;
-  auto S = frontend::singularValues(N, Wide ? turned(N, M.X) : M.X, loopsOf(N));
+  auto S =
+      frontend::singularValues(N, Wide ? transposed(N, M.X) : M.X, loopsOf(N));
   if (S && Wide)
     std::swap(S->U, S->V);
   return S;
@@ -190,7 +201,7 @@ template <bool Transposed> static void svd(NodeImport &N) {
   }
   N.result(0, given(N, *M, S->U));
   N.result(1, given(N, *M, S->S));
-  N.result(2, given(N, *M, Transposed && S->V ? turned(N, S->V) : S->V));
+  N.result(2, given(N, *M, Transposed && S->V ? transposed(N, S->V) : S->V));
 }
 
 /// A tolerance, a number or one for each matrix, as a factor of [..., 1]; null
@@ -247,9 +258,9 @@ static void pseudoInverse(NodeImport &N) {
   Value One = N.like(1, S->S);
   Value Inverse = N.select(Counts, N.div(One, N.select(Counts, S->S, One)),
                            N.like(0, S->S));
-  N.result(
-      given(N, *M,
-            N.matmul(N.mul(S->V, N.unsqueeze(Inverse, {1})), turned(N, S->U))));
+  N.result(given(
+      N, *M,
+      N.matmul(N.mul(S->V, N.unsqueeze(Inverse, {1})), transposed(N, S->U))));
 }
 
 /// How many singular values are above `tol`, or `rtol` of the greatest.
@@ -332,8 +343,8 @@ static void leastSquares(NodeImport &N) {
   B = N.reshape(N.cast(B, N.element(M->X)),
                 {N.dims(M->X)[0], Expr(M->Rows), Columns});
   bool Tall = M->Rows >= M->Columns;
-  auto Both =
-      factored(N, Tall ? M->X : turned(N, M->X), Tall ? M->Rows : M->least());
+  auto Both = factored(N, Tall ? M->X : transposed(N, M->X),
+                       Tall ? M->Rows : M->least());
   if (!Both || !B)
     return N.give();
   auto [Q, R] = *Both;
@@ -341,7 +352,7 @@ static void leastSquares(NodeImport &N) {
   R = N.sliceAxis(R, 1, 0, Expr(Least));
   Value X, Rest;
   if (Tall) {
-    Value Turned = N.matmul(turned(N, Q), B);
+    Value Turned = N.matmul(transposed(N, Q), B);
     X = solvedSystem(N, R, N.sliceAxis(Turned, 1, 0, Expr(Least)), Least);
     if (M->Rows > M->Columns && Turned) {
       Value Over =
@@ -349,7 +360,7 @@ static void leastSquares(NodeImport &N) {
       Rest = N.reduce(ReduceKind::sum, N.mul(Over, Over), {1});
     }
   } else {
-    X = N.matmul(Q, solvedSystem(N, turned(N, R), B, Least));
+    X = N.matmul(Q, solvedSystem(N, transposed(N, R), B, Least));
   }
   X = given(N, *M, X);
   if (X && Vector)

@@ -24,6 +24,10 @@ struct Matrices {
 /// The matrices in the last two axes, whose sizes must be known and the smaller
 /// at most `MostOfLess`. None after a report.
 std::optional<Matrices> matricesOf(NodeImport &N, Value X, int64_t MostOfLess);
+/// The same of matrices with as many rows as columns.
+std::optional<Matrices> squareMatricesOf(NodeImport &N, Value X, int64_t Most);
+/// The last two axes in each other's places; null for less than two.
+Value transposed(NodeImport &N, Value X);
 /// A value of [R, ...] with the batch as it was.
 Value inBatch(NodeImport &N, const Matrices &M, Value V);
 

@@ -17,14 +17,9 @@ namespace kpc::torch {
 /// often as the data says.
 static void exponential(NodeImport &N) {
   std::optional<Matrices> M =
-      matricesOf(N, N.tensor("self"), frontend::LargestElimination);
+      squareMatricesOf(N, N.tensor("self"), frontend::LargestElimination);
   if (!M)
     return N.give();
-  if (M->Rows != M->Columns)
-    return (void)N.fail(Code::ImportShape, "expected square matrices, got " +
-                                               std::to_string(M->Rows) +
-                                               " by " +
-                                               std::to_string(M->Columns));
   bool Double = N.element(M->X).isF64();
   // What is left out is at most Most^(Terms + 1) / (Terms + 1)!: 5e-9 and
   // 8e-18.
@@ -216,7 +211,7 @@ void unsymmetricEigenvalues(NodeImport &N) {
 ArrayRef<Rule> matrixFunctionRules() {
   static constexpr std::string_view
       Series = "known sizes of up to 1,024; loops end by data",
-      Nothing = "nothing of it";
+      Nothing = "refused: torch.linalg.eigh compiles, of symmetric matrices";
   constexpr InPlace No = InPlace::No;
   static const Rule Rows[] = {
       {"_linalg_eigvals.default", unsymmetricEigenvalues, No, Nothing},

@@ -225,6 +225,32 @@ static void constantPad(NodeImport &N) { padBy(N, "constant", "pad"); }
 static void reflectionPad(NodeImport &N) { padBy(N, "reflect", "padding"); }
 static void replicationPad(NodeImport &N) { padBy(N, "replicate", "padding"); }
 
+/// Tensors of different lengths as one, with a value behind or in front.
+static void padSequence(NodeImport &N) {
+  SmallVector<Value> Xs = N.tensors("sequences");
+  if (Xs.empty() || llvm::is_contained(Xs, Value()))
+    return N.give();
+  const shape::Facts &Known = N.importer().facts();
+  Value Filler = N.operand("padding_value", N.element(Xs[0]));
+  if (!N.has("padding_value"))
+    Filler = N.scalarInt(0, N.element(Xs[0]));
+  bool Front = N.text("padding_side", "right") == "left";
+  int64_t Axis = N.flag("batch_first", false) ? 0 : 1;
+  Expr Length(0);
+  for (Value X : Xs) {
+    if (N.rank(X) < 1)
+      return (void)N.fail(Code::ImportRank, "a sequence is a scalar");
+    Length = Known.simplify(Expr::max(Length, N.dims(X)[0]));
+  }
+  for (Value &X : Xs) {
+    Expr More = Known.simplify(Length - N.dims(X)[0]);
+    X = padAxisBySizes(N, X, Filler, 0, Front ? More : Expr(0),
+                       Front ? Expr(0) : More);
+    X = N.unsqueeze(X, {Axis});
+  }
+  N.result(N.concat(Xs, Axis));
+}
+
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
@@ -393,6 +419,7 @@ ArrayRef<Rule> movementRules() {
       {"movedim.int", moveAxes},
       {"movedim.intlist", moveAxes},
       {"pad.default", pad},
+      {"pad_sequence.default", padSequence},
       {"pixel_shuffle.default", pixelShuffle},
       {"pixel_unshuffle.default", pixelUnshuffle},
       {"reflection_pad1d.default", reflectionPad},

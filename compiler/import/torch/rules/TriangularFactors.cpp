@@ -25,10 +25,6 @@ static Value placesOf(NodeImport &N, int64_t Count, int64_t Axis) {
   return N.iota(Sizes, Axis, N.i64());
 }
 
-static Value turned(NodeImport &N, Value X) {
-  return N.transpose(X, {0, 2, 1});
-}
-
 /// [R, m, k] with rows `Step` and `Other`, [R, 1, 1], in each other's places.
 static Value exchanged(NodeImport &N, Value X, const Expr &Step, Value Other) {
   if (!X)
@@ -115,7 +111,7 @@ static Value permutation(NodeImport &N, Value Pivots, int64_t Rows, Type T) {
   if (!Results)
     return {};
   return N.cast(N.compare(Predicate::eq, placesOf(N, Rows, 1),
-                          turned(N, Results->front())),
+                          transposed(N, Results->front())),
                 T);
 }
 
@@ -230,14 +226,6 @@ struct System {
 };
 } // namespace
 
-static Value lastSwapped(NodeImport &N, Value X) {
-  if (!X || N.rank(X) < 2)
-    return {};
-  Ints Perm = llvm::to_vector<6>(llvm::seq<int64_t>(0, N.rank(X)));
-  std::swap(Perm[Perm.size() - 1], Perm[Perm.size() - 2]);
-  return N.transpose(X, Perm);
-}
-
 /// The system of the factors in `M`'s batch and `B`: A X = B, or X A = B where
 /// `Left` does not hold. None after a report.
 static std::optional<System> systemOf(NodeImport &N, const Matrices &M,
@@ -257,7 +245,7 @@ static std::optional<System> systemOf(NodeImport &N, const Matrices &M,
   S.Left = Left, S.Size = M.Rows, S.Stored = M.Stored;
   Value Right = N.cast(B, N.element(M.X));
   if (!Left)
-    Right = lastSwapped(N, Right);
+    Right = transposed(N, Right);
   if (!Right || !N.unify(N.dims(Right).drop_back().back(), Expr(S.Size))) {
     N.fail(Code::ImportShape, "the right side is " + dimsText(N.dims(B)) +
                                   ", which does not fit to matrices of " +
@@ -289,7 +277,7 @@ static void answer(NodeImport &N, const System &S, Value X) {
   Dims Whole(S.Batch);
   Whole.append({Expr(S.Size), N.dims(X)[2]});
   X = N.reshape(X, Whole);
-  N.result(0, N.cast(S.Left ? X : lastSwapped(N, X), S.Stored));
+  N.result(0, N.cast(S.Left ? X : transposed(N, X), S.Stored));
 }
 
 /// One triangle of [R, n, n]; `Unit` has ones on its diagonal.
@@ -315,7 +303,7 @@ template <bool Old> static void solveTriangle(NodeImport &N) {
   Value T = triangle(N, M->X, M->Rows, Upper, Unit);
   // X A = B is A^T X^T = B^T.
   if (Turned || !Left)
-    T = turned(N, T);
+    T = transposed(N, T);
   auto S = systemOf(N, *M, {T}, B, Left);
   if (!S)
     return N.give();
@@ -342,10 +330,10 @@ template <bool Old> static void solveByLu(NodeImport &N) {
     return N.give();
   Value P = S->Factors[0], L = S->Factors[1], U = S->Factors[2], X = S->Right;
   if (Turned) {
-    X = solvedSystem(N, turned(N, U), X, S->Size);
-    X = N.matmul(P, solvedSystem(N, turned(N, L), X, S->Size));
+    X = solvedSystem(N, transposed(N, U), X, S->Size);
+    X = N.matmul(P, solvedSystem(N, transposed(N, L), X, S->Size));
   } else {
-    X = solvedSystem(N, L, N.matmul(turned(N, P), X), S->Size);
+    X = solvedSystem(N, L, N.matmul(transposed(N, P), X), S->Size);
     X = solvedSystem(N, U, X, S->Size);
   }
   answer(N, *S, X);
@@ -360,7 +348,7 @@ template <bool Inverse> static void solveByCholesky(NodeImport &N) {
     return N.give();
   Value L = triangle(N, M->X, M->Rows, Upper, /*Unit=*/false);
   if (Upper)
-    L = turned(N, L);
+    L = transposed(N, L);
   Value B = Inverse ? N.cast(N.compare(Predicate::eq, placesOf(N, M->Rows, 1),
                                        placesOf(N, M->Rows, 2)),
                              M->Stored)
@@ -372,8 +360,8 @@ template <bool Inverse> static void solveByCholesky(NodeImport &N) {
     return N.give();
   L = S->Factors[0];
   answer(N, *S,
-         solvedSystem(N, turned(N, L), solvedSystem(N, L, S->Right, S->Size),
-                      S->Size));
+         solvedSystem(N, transposed(N, L),
+                      solvedSystem(N, L, S->Right, S->Size), S->Size));
 }
 
 ArrayRef<Rule> triangularRules() {

@@ -404,6 +404,60 @@ static void negated(NodeImport &N) {
          [=](Emitter &E, Value, Value Part) { return Negate(E, Part); });
 }
 
+/// The first elements in the order of memory, or all of them and zeros. Where
+/// there are as many as before, and where there are less, memory is shared.
+static void resize(NodeImport &N) {
+  Value X = N.tensor("self");
+  Value Other = N.optionalTensor(N.has("the_template") ? "the_template" : "");
+  std::optional<Dims> Given =
+      Other ? std::optional(Dims(N.dims(Other))) : N.sizes("size");
+  const Argument *Of = N.argument("self");
+  if (!X || !Given || N.bad())
+    return N.give();
+  Dims Sizes = *Given;
+  auto CountOf = [&](ArrayRef<Expr> All) {
+    Expr Count(1);
+    for (const Expr &Size : All)
+      Count = Count * Size;
+    return N.importer().facts().simplify(Count);
+  };
+  Expr Before = CountOf(N.dims(X)), After = CountOf(Sizes);
+  if (ArrayRef(Sizes) == N.dims(X))
+    return reshaped(N, Sizes);
+  if (Of && N.importer().isView(Of->Values[0]))
+    return (void)N.unsupported("resizing a view, whose elements need not lie "
+                               "one after the other: take .clone() in front");
+  if (Before == After)
+    return reshaped(N, Sizes);
+  const shape::Facts &Known = N.importer().facts();
+  if (Known.isLessOrEqual(After, Before).value_or(false))
+    return N.view(
+        0, "self",
+        [=](Emitter &E, Value Whole) {
+          return E.reshape(E.sliceAxis(E.reshape(Whole, {Before}), 0, 0, After),
+                           Sizes);
+        },
+        [=](Emitter &E, Value Whole, Value Part) {
+          Value Flat = E.reshape(Whole, {Before});
+          return E.reshape(
+              E.concat({E.reshape(Part, {After}),
+                        E.sliceAxis(Flat, 0, After, Before - After)},
+                       0),
+              Emitter::dims(Whole));
+        });
+  if (!Known.isLessOrEqual(Before, After).value_or(false))
+    return (void)N.unsupported(
+        "a resize from " + Before.str() + " to " + After.str() +
+        " elements, which may be less or more: give the ranges of the sizes");
+  Value Zero = N.scalarInt(0, N.element(X));
+  Value Flat = N.reshape(X, {Before});
+  if (Before != Expr(0))
+    Flat = N.concat({Flat, N.broadcast(Zero, {After - Before})}, 0);
+  else
+    Flat = N.broadcast(Zero, {After});
+  N.result(N.reshape(Flat, Sizes));
+}
+
 /// Elements at the sum of an offset and of places times strides in what the
 /// memory holds, which is known where a tensor lies densely.
 static void strided(NodeImport &N) {
@@ -486,6 +540,10 @@ ArrayRef<Rule> viewRules() {
       {"permute.default", permute},
       {"ravel.default", viewAsDeclared},
       {"reshape.default", viewAsDeclared},
+      {"resize.default", resize, InPlace::Sizes,
+       "of a view; what it adds is 0, where PyTorch leaves it open"},
+      {"resize_as.default", resize, InPlace::Sizes,
+       "of a view; what it adds is 0, where PyTorch leaves it open"},
       {"reshape_as.default", viewAsDeclared},
       {"select.int", select},
       {"select.place", selectPlace, InPlace::No,
@@ -496,20 +554,20 @@ ArrayRef<Rule> viewRules() {
       {"split_copy.Tensor", split},
       {"split_with_sizes.default", split},
       {"split_with_sizes_copy.default", split},
-      {"squeeze.default", viewAsDeclared},
-      {"squeeze.dim", viewAsDeclared},
-      {"squeeze.dims", viewAsDeclared},
-      {"swapaxes.default", transpose},
-      {"swapdims.default", transpose},
-      {"t.default", transposeMatrix},
+      {"squeeze.default", viewAsDeclared, InPlace::Sizes},
+      {"squeeze.dim", viewAsDeclared, InPlace::Sizes},
+      {"squeeze.dims", viewAsDeclared, InPlace::Sizes},
+      {"swapaxes.default", transpose, InPlace::Sizes},
+      {"swapdims.default", transpose, InPlace::Sizes},
+      {"t.default", transposeMatrix, InPlace::Sizes},
       {"tensor_split.indices", split},
       {"tensor_split.sections", split},
-      {"transpose.int", transpose},
+      {"transpose.int", transpose, InPlace::Sizes},
       {"unbind.int", unbind},
       {"unflatten.int", viewAsDeclared},
       {"unsafe_chunk.default", split},
       {"unsafe_split.Tensor", split},
-      {"unsqueeze.default", viewAsDeclared},
+      {"unsqueeze.default", viewAsDeclared, InPlace::Sizes},
       {"view.default", viewAsDeclared},
       {"view_as.default", viewAsDeclared},
       {"view_copy.default", viewAsDeclared},

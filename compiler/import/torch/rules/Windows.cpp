@@ -16,7 +16,7 @@ namespace kpc::torch {
 /// The most elements of a table.
 static constexpr int64_t MostElements = 1'000'000;
 
-static Type tableType(NodeImport &N) {
+Type tableType(NodeImport &N) {
   Type T = N.has("dtype") ? N.type("dtype") : N.f32();
   return T && isFloat(T) ? T : Type();
 }

@@ -1,0 +1,41 @@
+//===- KeptState.h - What a module keeps between calls ----------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_IMPORT_TORCHSCRIPT_KEPTSTATE_H
+#define KPC_COMPILER_IMPORT_TORCHSCRIPT_KEPTSTATE_H
+
+#include "compiler/import/torch/Importer.h"
+#include "compiler/import/torchscript/Datum.h"
+
+namespace kpc::torchscript {
+
+/// An attribute that a call changes.
+struct Kept {
+  Datum After;
+  torch::TensorMeta Meta; ///< of a tensor
+  std::string Place;      ///< the user's line that assigns it
+  std::string Assigns;    ///< of what a call only reads: the method that does
+  bool operator==(const Kept &Other) const;
+};
+using KeptMap = std::map<std::string, Kept>;
+
+/// A value of its own: lists are not shared with the other.
+Datum copied(const Datum &V);
+torch::TensorMeta metaOf(mlir::Value V);
+/// Whether lists and tuples hold what can be state.
+bool isOfParts(const Datum &V);
+
+/// Reports all of it; false where there is any.
+bool refuseState(const KeptMap &Changed, Diagnostics &Diags);
+/// Objects have no form as an input, nor have lists that may be state
+/// (`IsPerhaps`): what was set before it was read.
+bool refuseLists(const KeptMap &State, bool IsPerhaps, Diagnostics &Diags);
+void noteState(const KeptMap &State, std::vector<std::string> &Notes);
+
+} // namespace kpc::torchscript
+
+#endif // KPC_COMPILER_IMPORT_TORCHSCRIPT_KEPTSTATE_H

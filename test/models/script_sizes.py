@@ -1,0 +1,151 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reals that come of sizes, tensors that get other sizes in place, and what is taken from them, as calls of TorchScript."""
+import numpy as np
+
+from script_case import drawn, scripted, softmax
+
+CASES = {}
+X = drawn(1, 3, 4)
+ROWS = ["--input-shape", "x=n,4"]
+
+
+def add(name, *given, **more):
+    CASES[name] = lambda: scripted(*given, **more)
+
+
+def two(function):
+    """Runs of 2 and of 5 rows."""
+    return [({"x": drawn(n, n, 4)}, function(drawn(n, n, 4))) for n in (2, 5)]
+
+
+add("squeeze_inplace", "x: Tensor", """
+y = torch.mul(x, 2)
+z = y
+_0 = torch.unsqueeze_(y, 0)
+_1 = torch.transpose_(y, 1, 2)
+_2 = torch.add_(z, 1.)
+w = torch.squeeze_(z, 0)
+v = torch.t_(torch.clone(w))
+return (y, v)""", [({"x": X}, [(X*2+1).T, X*2+1])], ["--input-shape","x=3,4"], ret="Tuple[Tensor, Tensor]")
+
+add("resize", "x: Tensor", """
+y = torch.clone(x)
+_0 = torch.resize_(y, [4, 3])
+z = torch.clone(x)
+_1 = torch.resize_(z, [2, 3])
+_3 = torch.add_(z, 10)
+w = torch.empty([0], dtype=6, layout=None, device=None, pin_memory=None, memory_format=None)
+_2 = torch.resize_(w, [2, 2])
+_4 = torch.fill_(w, 3)
+return (y, z, w)""", [({"x": X}, [X.reshape(4,3), X.ravel()[:6].reshape(2,3)+10, np.full((2,2),3,np.float32)])], ["--input-shape","x=3,4"], ret="Tuple[Tensor, Tensor, Tensor]")
+
+add("resize_view_refused", "x: Tensor", """
+y = torch.t(torch.clone(x))
+_0 = torch.resize_(y, [3, 4])
+return y""", "resizing a view", ["--input-shape","x=3,4"])
+
+add("squeeze_weight_refused", "x: Tensor", """
+w = self.w
+_0 = torch.unsqueeze_(w, 0)
+return torch.add(x, w)""", "changes the sizes of 'w', which the module keeps", ["--input-shape","x=3,4"], {"w": X}, "w : Tensor")
+
+add("pad_seq", "x: Tensor", """
+a = torch.slice(x, 0, 0, 2, 1)
+y = torch.pad_sequence([x, a], True, -1.)
+return y""", [({"x": X}, np.stack([X, np.concatenate([X[:2], -np.ones((1,4),np.float32)])]))], ["--input-shape","x=3,4"])
+
+add("dyn_pad_seq", "a: Tensor,\n    b: Tensor", """
+y = torch.pad_sequence([a, b], False, 0., "left")
+return y""", [({"a": drawn(1,2,4), "b": drawn(2,5,4)}, np.stack([np.concatenate([np.zeros((3,4),np.float32), drawn(1,2,4)]), drawn(2,5,4)], 1))], ["--input-shape","a=n,4","--input-shape","b=m,4"])
+
+add("rnn_packed", "x: Tensor,\n    lengths: Tensor", """
+data, sizes, = torch._pack_padded_sequence(x, lengths, True)
+y, n, = torch._pad_packed_sequence(data, sizes, True, 0., 4)
+return y""", "pack", ["--input-shape","x=3,4,2", "--input-shape", "lengths=3", "--input-type", "lengths=i64"])
+
+add("while_counter_tensor", "x: Tensor", """
+i = torch.tensor(0)
+y = x
+_0 = bool(torch.lt(i, 3))
+while _0:
+  y0 = torch.add(y, i)
+  _1 = torch.add_(i, 1)
+  _0, y = bool(torch.lt(i, 3)), y0
+return y""", two(lambda x: x+3), ROWS)
+
+add("index_put_list", "x: Tensor", """
+y = torch.clone(x, memory_format=None)
+i = torch.tensor([0, 2])
+_0 = annotate(List[Optional[Tensor]], [None, i])
+_1 = torch.index_put_(y, _0, torch.tensor(9.), True)
+_2 = torch.copy_(torch.slice(torch.select(y, 0, 0), 0, 1, 3, 1), torch.tensor([5., 6.]))
+return y""", [({"x": X}, (lambda y: (y.__setitem__((slice(None),[0,2]), y[:,[0,2]]+9), y.__setitem__((0,slice(1,3)), [5,6]), y)[2])(X.copy()))], ["--input-shape","x=3,4"])
+
+add("mask_assign", "x: Tensor", """
+y = torch.clone(x)
+m = torch.lt(y, 0)
+_0 = torch.masked_fill_(y, m, 0)
+n = torch.sum(m, dtype=None)
+z = torch.masked_select(x, torch.gt(x, 0))
+return (y, n, torch.sum(z, dtype=None))""", [({"x": X}, [np.maximum(X,0), (X<0).sum(), X[X>0].sum()])], ["--input-shape","x=3,4"], ret="Tuple[Tensor, Tensor, Tensor]")
+
+add("dyn_numel_div", "x: Tensor", """
+n = torch.numel(x)
+return torch.div(torch.sum(x, dtype=None), n)""", two(lambda x: np.float32(x.mean())), ROWS)
+
+add("float_of_size", "x: Tensor", """
+n = torch.size(x, 0)
+s = torch.div(1., torch.sqrt(n))
+return torch.mul(x, s)""", [({"x": drawn(4,4,4)}, drawn(4,4,4)/2)], ["--input-shape","x=4,4"])
+
+add("dyn_float_of_size", "x: Tensor", """
+n = torch.size(x, 0)
+s = torch.div(1., torch.sqrt(n))
+return torch.mul(x, s)""", two(lambda x: x/np.float32(np.sqrt(len(x)))), ROWS)
+
+add("dyn_scale_dim", "x: Tensor", """
+n = float(torch.size(x, 0))
+return torch.mul(x, torch.div(n, 2.))""", two(lambda x: x*len(x)/2), ROWS)
+
+add("dyn_pow", "x: Tensor", """
+n = torch.size(x, 0)
+k = torch.pow(n, 2)
+return torch.mul(x, k)""", two(lambda x: x*np.float32(len(x)**2)), ROWS)
+
+add("dyn_int_ceil", "x: Tensor", """
+n = torch.size(x, 0)
+k = torch.ceil(torch.div(n, 2))
+y = torch.slice(x, 0, 0, k, 1)
+return y""", two(lambda x: x[:-(-len(x)//2)]), ROWS)
+
+add("dyn_int_half", "x: Tensor", """
+n = torch.size(x, 0)
+k = int(torch.mul(n, 0.5))
+y = torch.slice(x, 0, 0, k, 1)
+return y""", two(lambda x: x[:len(x)//2]), ROWS)
+
+add("einsum_meshgrid", "x: Tensor", """
+a = torch.einsum("ij,kj->ik", [x, x], path=None)
+g = torch.meshgrid([torch.arange(3), torch.arange(2)], indexing="ij")
+return [a, g[0], g[1]]""", [({"x": X}, [X@X.T, *np.meshgrid(np.arange(3),np.arange(2),indexing="ij")])], ["--input-shape","x=3,4"], ret="List[Tensor]")
+
+add("where1", "x: Tensor", """
+w = torch.where(torch.gt(x, 0))
+r = w[0]
+c = w[1]
+return [r, c]""", [({"x": X}, list(np.nonzero(X>0)))], ["--input-shape","x=3,4"], ret="List[Tensor]")
+
+add("complex_math", "x: Tensor", """
+y = torch.fft_rfft(x, None, -1, None)
+return torch.abs(y)""", two(lambda x: np.abs(np.fft.rfft(x)).astype(np.float32)), ROWS)
+
+add("mha_native", "q: Tensor", """
+y = torch.scaled_dot_product_attention(q, q, q, None, 0., True, scale=None)
+return y""", [({"q": drawn(1,1,2,5,4)}, (lambda q: (lambda s: softmax(np.where(np.tril(np.ones((5,5),bool)), s, -np.inf))@q)(q@q.transpose(0,1,3,2)/2))(drawn(1,1,2,5,4)))], ["--input-shape","q=1,2,n,4"])
+
+add("unfold_view", "x: Tensor", """
+y = torch.unfold(x, 0, 2, 1)
+z = torch.movedim(y, -1, 0)
+return torch.sum(z, [0], False, dtype=None)""", two(lambda x: x[:-1]+x[1:]), ["--input-shape","x=n,4"])

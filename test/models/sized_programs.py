@@ -1,0 +1,213 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that compute numbers from their sizes, change the sizes of tensors in place, or route, scan and pad as networks
+do: cases of written_programs.py."""
+import numpy as np
+
+from program_writer import Program, Type
+
+CASES = {}
+SHORT = ("sym_float_scale", "sym_size_half", "inplace_shapes")  # what each run of the tests has time for
+EXACT = {"fp16_layernorm_chain": (2e-3, 2e-3)}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def drawn(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def one(program, operator, arguments, type, shape):
+    return program.node("aten." + operator, arguments, [(type, shape)])[0]
+
+
+@case
+def sym_float_scale():
+    p = Program({"s0": (1, 64)})
+    x = p.input("x", ("s0", 4))
+    n = p.number("aten.sym_size.int", {"self": x, "dim": 0}, "s0")
+    r = p.real("torch._sym_sqrt", [n])
+    q = p.real("_operator.truediv", [1.0, r])
+    p.output(one(p, "mul.Tensor", {"self": x, "other": q}, "f4", ("s0", 4)))
+    p.output(one(p, "div.Tensor", {"self": x, "other": r}, "f4", ("s0", 4)))
+    m = p.real("_operator.mul", [n, 0.5])
+    p.output(one(p, "add.Tensor", {"self": x, "other": m}, "f4", ("s0", 4)))
+    return p, [({"x": drawn(n_, n_, 4)}, [drawn(n_, n_, 4)/np.sqrt(np.float32(n_)), drawn(n_, n_, 4)/np.sqrt(np.float32(n_)), drawn(n_, n_, 4)+np.float32(n_/2)]) for n_ in (1, 5)]
+
+
+@case
+def sym_size_half():
+    """x[: int(x.shape[0] * 0.5)], x[: math.ceil(x.shape[0] / 2)]"""
+    p = Program({"s0": (2, 64)})
+    x = p.input("x", ("s0", 4))
+    n = p.number("aten.sym_size.int", {"self": x, "dim": 0}, "s0")
+    S = "Symbol('s0', positive=True, integer=True)"
+    m = p.real("_operator.mul", [n, 0.5])
+    k = p.number("math.trunc", [m], f"TruncToInt(Mul(Float('0.5', precision=53), ToFloat({S})))")
+    p.output(one(p, "slice.Tensor", {"self": x, "dim": 0, "start": 0, "end": k}, "f4", (f"TruncToInt(Mul(Float('0.5', precision=53), ToFloat({S})))", 4)))
+    d = p.real("_operator.truediv", [n, 2])
+    c = p.number("math.ceil", [d], f"CeilToInt(IntTrueDiv({S}, Integer(2)))")
+    p.output(one(p, "slice.Tensor", {"self": x, "dim": 0, "start": 0, "end": c}, "f4", (f"CeilToInt(IntTrueDiv({S}, Integer(2)))", 4)))
+    return p, [({"x": drawn(n_, n_, 4)}, [drawn(n_, n_, 4)[:n_//2], drawn(n_, n_, 4)[:-(-n_//2)]]) for n_ in (2, 5, 8)]
+
+
+@case
+def inplace_shapes():
+    p = Program({"s0": (2, 64)})
+    x = p.input("x", ("s0", 4))
+    y = one(p, "clone.default", {"self": x}, "f4", ("s0", 4))
+    z = one(p, "unsqueeze_.default", {"self": y, "dim": 0}, "f4", (1, "s0", 4))
+    w = one(p, "add_.Tensor", {"self": z, "other": 1.0}, "f4", (1, "s0", 4))
+    v = one(p, "squeeze_.dim", {"self": w, "dim": 0}, "f4", ("s0", 4))
+    p.output(one(p, "t_.default", {"self": v}, "f4", (4, "s0")))
+    u = one(p, "clone.default", {"self": x}, "f4", ("s0", 4))
+    p.output(one(p, "resize_.default", {"self": u, "size": [2, 2]}, "f4", (2, 2)))
+    return p, [({"x": drawn(3, 3, 4)}, [(drawn(3, 3, 4)+1).T, drawn(3, 3, 4)[0].reshape(2,2)])]
+
+
+@case
+def kv_cache_mutation():
+    """index_put_ on an input cache, read back by SDPA."""
+    p = Program()
+    cache, new, pos = p.input("cache", (1, 6, 4)), p.input("new", (1, 1, 4)), p.input("pos", (1,), "i8")
+    c = one(p, "index_copy.default", {"self": cache, "dim": 1, "index": pos, "source": new}, "f4", (1, 6, 4))
+    s = one(p, "sum.dim_IntList", {"self": c, "dim": [1]}, "f4", (1, 4))
+    m = one(p, "copy_.default", {"self": cache, "src": c}, "f4", (1, 6, 4))
+    p.output(s)
+    ca, ne = drawn(1, 1, 6, 4), drawn(2, 1, 1, 4); w = ca.copy(); w[:,2:3] = ne
+    return p, [({"cache": ca, "new": ne, "pos": np.array([2])}, [w.sum(1)])]
+
+
+@case
+def moe_routing():
+    p = Program({"s0": (1, 32)})
+    x = p.input("x", ("s0", 8)); wr = p.weight("r", drawn(5, 4, 8)); 
+    l = one(p, "linear.default", {"input": x, "weight": wr}, "f4", ("s0", 4))
+    s = one(p, "softmax.int", {"self": l, "dim": -1}, "f4", ("s0", 4))
+    v, i = p.node("aten.topk.default", {"self": s, "k": 2, "dim": -1}, [("f4", ("s0", 2)), ("i8", ("s0", 2))])
+    t = one(p, "sum.dim_IntList", {"self": v, "dim": [-1], "keepdim": True}, "f4", ("s0", 1))
+    v = one(p, "div.Tensor", {"self": v, "other": t}, "f4", ("s0", 2))
+    h = one(p, "one_hot.default", {"self": i, "num_classes": 4}, "i8", ("s0", 2, 4))
+    h = one(p, "permute.default", {"self": h, "dims": [2, 1, 0]}, "i8", (4, 2, "s0"))
+    out = one(p, "zeros_like.default", {"self": x}, "f4", ("s0", 8))
+    e = drawn(6, 4, 8, 8)
+    for k in range(4):
+        m = one(p, "select.int", {"self": h, "dim": 0, "index": k}, "i8", (2, "s0"))
+        m = one(p, "permute.default", {"self": m, "dims": [1, 0]}, "i8", ("s0", 2))
+        g = one(p, "mul.Tensor", {"self": m, "other": v}, "f4", ("s0", 2))
+        g = one(p, "sum.dim_IntList", {"self": g, "dim": [1], "keepdim": True}, "f4", ("s0", 1))
+        y = one(p, "linear.default", {"input": x, "weight": p.weight(f"e{k}", e[k])}, "f4", ("s0", 8))
+        out = one(p, "add.Tensor", {"self": out, "other": one(p, "mul.Tensor", {"self": y, "other": g}, "f4", ("s0", 8))}, "f4", ("s0", 8))
+    p.output(out)
+    runs = []
+    for n in (1, 6):
+        x_ = drawn(n, n, 8); l_ = x_ @ drawn(5, 4, 8).T; s_ = np.exp(l_); s_ /= s_.sum(1, keepdims=True)
+        g = np.where(s_ >= np.sort(s_, 1)[:, -2:-1], s_, 0); g /= g.sum(1, keepdims=True)
+        runs.append(({"x": x_}, [sum(g[:, k:k+1]*(x_@e[k].T) for k in range(4))]))
+    return p, runs
+
+
+@case
+def selective_scan():
+    p = Program({"s0": (1, 32)})
+    dt, a, b = p.input("dt", ("s0", 3)), p.input("a", (3,)), p.input("b", ("s0", 3))
+    s = one(p, "softplus.default", {"self": dt}, "f4", ("s0", 3))
+    e = one(p, "mul.Tensor", {"self": s, "other": a}, "f4", ("s0", 3))
+    c = one(p, "cumsum.default", {"self": e, "dim": 0}, "f4", ("s0", 3))
+    x = one(p, "exp.default", {"self": c}, "f4", ("s0", 3))
+    y = one(p, "div.Tensor", {"self": b, "other": x}, "f4", ("s0", 3))
+    y = one(p, "cumsum.default", {"self": y, "dim": 0}, "f4", ("s0", 3))
+    p.output(one(p, "mul.Tensor", {"self": y, "other": x}, "f4", ("s0", 3)))
+    runs = []
+    for n in (1, 9):
+        d, b_, a_ = drawn(n, n, 3), drawn(n+1, n, 3), -np.abs(drawn(7, 3))
+        x_ = np.exp(np.cumsum(np.log1p(np.exp(d))*a_, 0)); runs.append(({"dt": d, "a": a_, "b": b_}, [(np.cumsum(b_/x_, 0)*x_).astype(np.float32)]))
+    return p, runs
+
+
+@case
+def conv_transpose_1d_weight_norm():
+    p = Program({"s0": (2, 32)})
+    x = p.input("x", (1, 3, "s0")); v, g = p.weight("v", drawn(1, 3, 2, 4)), p.weight("g", drawn(2, 3, 1, 1))
+    w = one(p, "_weight_norm.default", {"v": v, "g": g, "dim": 0}, "f4", (3, 2, 4))
+    y = one(p, "conv_transpose1d.default", {"input": x, "weight": w, "bias": None, "stride": [2], "padding": [1]}, "f4", (1, 2, "2*s0"))
+    p.output(one(p, "leaky_relu.default", {"self": y, "negative_slope": 0.1}, "f4", (1, 2, "2*s0")))
+    v_, g_ = drawn(1, 3, 2, 4), drawn(2, 3, 1, 1); w_ = v_*g_/np.sqrt((v_**2).sum((1,2),keepdims=True))
+    runs = []
+    for n in (2, 5):
+        x_ = drawn(n, 1, 3, n); y_ = np.zeros((1, 2, 2*n+2), np.float32)
+        for i in range(n):
+            y_[:, :, 2*i:2*i+4] += np.einsum("bc,cok->bok", x_[:, :, i], w_)
+        y_ = y_[:, :, 1:-1]; runs.append(({"x": x_}, [np.where(y_ > 0, y_, y_*np.float32(.1))]))
+    return p, runs
+
+
+@case
+def bucketize_embedding_bag():
+    p = Program({"s0": (1, 16)})
+    x = p.input("x", ("s0",)); bounds, table = p.weight("b", np.array([-1, 0, 1], np.float32)), p.weight("t", drawn(3, 4, 5))
+    i = one(p, "bucketize.Tensor", {"self": x, "boundaries": bounds, "right": True}, "i8", ("s0",))
+    e = one(p, "embedding.default", {"weight": table, "indices": i}, "f4", ("s0", 5))
+    p.output(one(p, "amax.default", {"self": e, "dim": [0]}, "f4", (5,)))
+    return p, [({"x": drawn(n, n)}, [drawn(3, 4, 5)[np.digitize(drawn(n, n), [-1,0,1])].max(0)]) for n in (1, 7)]
+
+
+@case
+def rope_cat():
+    p = Program({"s0": (1, 16)})
+    q = p.input("q", (1, 2, "s0", 8)); inv = p.weight("inv", (1/10**np.arange(4)).astype(np.float32))
+    n = p.number("aten.sym_size.int", {"self": q, "dim": 2}, "s0")
+    t = one(p, "arange.default", {"end": n, "dtype": Type("f4")}, "f4", ("s0",))
+    f = one(p, "outer.default", {"self": t, "vec2": inv}, "f4", ("s0", 4))
+    e = one(p, "cat.default", {"tensors": [f, f], "dim": -1}, "f4", ("s0", 8))
+    c, s = one(p, "cos.default", {"self": e}, "f4", ("s0", 8)), one(p, "sin.default", {"self": e}, "f4", ("s0", 8))
+    a, b = p.node("aten.chunk.default", {"self": q, "chunks": 2, "dim": -1}, [("f4", (1, 2, "s0", 4))]*2)
+    r = one(p, "cat.default", {"tensors": [one(p, "neg.default", {"self": b}, "f4", (1,2,"s0",4)), a], "dim": -1}, "f4", (1,2,"s0",8))
+    p.output(one(p, "add.Tensor", {"self": one(p, "mul.Tensor", {"self": q, "other": c}, "f4", (1,2,"s0",8)), "other": one(p, "mul.Tensor", {"self": r, "other": s}, "f4", (1,2,"s0",8))}, "f4", (1,2,"s0",8)))
+    runs = []
+    for n in (1, 6):
+        q_ = drawn(n, 1, 2, n, 8); e_ = np.outer(np.arange(n), 1/10**np.arange(4)); e_ = np.concatenate([e_, e_], -1)
+        runs.append(({"q": q_}, [(q_*np.cos(e_) + np.concatenate([-q_[..., 4:], q_[..., :4]], -1)*np.sin(e_)).astype(np.float32)]))
+    return p, runs
+
+
+@case
+def pad_sequence_pt2():
+    p = Program({"s0": (1, 9), "s1": (1, 9)})
+    a, b = p.input("a", ("s0", 2)), p.input("b", ("s1", 2))
+    S = lambda s: f"Symbol('{s}', positive=True, integer=True)"
+    p.output(one(p, "pad_sequence.default", {"sequences": [a, b], "batch_first": True, "padding_value": 7.0}, "f4", (2, f"Max({S('s0')}, {S('s1')})", 2)))
+    return p, [({"a": drawn(1, m, 2), "b": drawn(2, n, 2)}, [np.stack([np.concatenate([v, np.full((max(m,n)-len(v), 2), 7, np.float32)]) for v in (drawn(1, m, 2), drawn(2, n, 2))])]) for m, n in ((1,4),(5,2),(3,3))]
+
+
+@case
+def sym_max_min():
+    p = Program({"s0": (1, 9), "s1": (1, 9)})
+    a, b = p.input("a", ("s0", 2)), p.input("b", ("s1", 2))
+    S = lambda s: f"Symbol('{s}', positive=True, integer=True)"
+    m, n = p.number("aten.sym_size.int", {"self": a, "dim": 0}, "s0"), p.number("aten.sym_size.int", {"self": b, "dim": 0}, "s1")
+    k = p.number("torch.sym_min", [m, n], f"Min({S('s0')}, {S('s1')})")
+    x = one(p, "slice.Tensor", {"self": a, "dim": 0, "start": 0, "end": k}, "f4", (f"Min({S('s0')}, {S('s1')})", 2))
+    y = one(p, "slice.Tensor", {"self": b, "dim": 0, "start": 0, "end": k}, "f4", (f"Min({S('s0')}, {S('s1')})", 2))
+    p.output(one(p, "add.Tensor", {"self": x, "other": y}, "f4", (f"Min({S('s0')}, {S('s1')})", 2)))
+    return p, [({"a": drawn(1, m, 2), "b": drawn(2, n, 2)}, [drawn(1, m, 2)[:min(m,n)]+drawn(2, n, 2)[:min(m,n)]]) for m, n in ((1,4),(5,2),(3,3))]
+
+
+@case
+def fp16_layernorm_chain():
+    p = Program({"s0": (1, 9)})
+    x = p.input("x", ("s0", 16), "f2")
+    y = one(p, "layer_norm.default", {"input": x, "normalized_shape": [16], "weight": p.weight("w", np.ones(16, np.float16)), "bias": None, "eps": 1e-5}, "f2", ("s0", 16))
+    y = one(p, "to.dtype", {"self": y, "dtype": Type("f4")}, "f4", ("s0", 16))
+    y = one(p, "log_softmax.int", {"self": y, "dim": -1}, "f4", ("s0", 16))
+    v, i = p.node("aten.sort.default", {"self": y, "dim": -1, "descending": True}, [("f4", ("s0", 16)), ("i8", ("s0", 16))])
+    p.output(v)
+    runs = []
+    for n in (1, 4):
+        x_ = drawn(n, n, 16).astype(np.float16); z = x_.astype(np.float32); z = ((z-z.mean(-1,keepdims=True))/np.sqrt(z.var(-1,keepdims=True)+1e-5)).astype(np.float16).astype(np.float32)
+        z = z - np.log(np.exp(z).sum(-1, keepdims=True)); runs.append(({"x": x_}, [-np.sort(-z, -1)]))
+    return p, runs
