@@ -235,10 +235,14 @@ void RopeFuser::fuse(RopeRegion &Rope) {
       Region ? GemmRegion::read(Region) : std::nullopt;
   std::optional<RopeSizes> Sizes =
       Gemm ? RopeSizes::of(Rope, typeOf(Region.getOutputs()[0])) : std::nullopt;
-  if (!Sizes)
-    return;
   Location Loc = Rope.Region.getLoc();
   auto Options = remark::RemarkOpts::name("rotary").category("recognition");
+  if (Region && !Gemm && !Region.getBody().getOps<MatmulOp>().empty())
+    remark::missed(Loc, Options)
+        << "RoPE is not fused into its GEMM: that kernel reads an operand in "
+           "another order, or does more than elementwise work behind it.";
+  if (!Sizes)
+    return;
   std::string Why = refusal(*Gemm, Rope, View, *Sizes);
   if (Why.empty()) {
     std::string Heads = std::to_string(Rope.Rotated) + " heads of " +

@@ -255,6 +255,12 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
         return failure();
       Xs.push_back(Transpose.getX());
     }
+    // A weight that is transposed is another recipe of the weight; what is made
+    // of several has none, and each kernel would read it transposed.
+    if (llvm::all_of(Xs, [](Value X) {
+          return isa_and_present<ConstantOp, WeightOp>(X.getDefiningOp());
+        }))
+      return failure();
     Value New =
         ConcatOp::create(R, Op.getLoc(), Xs, First.getPerm()[Op.getAxis()]);
     R.replaceOpWithNewOp<TransposeOp>(Op, New, First.getPerm());

@@ -654,3 +654,35 @@ module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
     return %r : !pairs
   }
 }
+
+// -----
+
+!x = !graph.tensor<[n, 64], f16>
+!w = !graph.tensor<[32, 64], f16>
+!p = !graph.tensor<[n, 32], f16>
+!pairs = !graph.tensor<[n, 2, 2, 8], f16>
+!angles = !graph.tensor<[1, 1, 1, 8], f16>
+
+// REMARK: RoPE is not fused into its GEMM: that kernel reads an operand in another order, or does more than elementwise work behind it.
+// CHECK-LABEL: @transposed_weight(
+// CHECK: graph.region "q"
+// CHECK: graph.region "rotary"
+module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
+  func.func @transposed_weight(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
+    %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
+    ^bb0(%a: !x, %b: !w):
+      %t = graph.transpose %b [1, 0] : !w
+      %0 = graph.matmul %a, %t : !x, !graph.tensor<[64, 32], f16>
+      graph.yield %0 : !p
+    }
+    %h = graph.reshape %p : !p to !pairs
+    %r = graph.region "rotary" (%h, %cos) : (!pairs, !angles) -> !pairs {
+    ^bb0(%a: !pairs, %c: !angles):
+      %0 = graph.slice %a start <[0, 0, 1, 0]> step [1, 1, -1, 1] : !pairs to !pairs
+      %1 = graph.broadcast %c : !angles to !pairs
+      %2 = graph.mul %0, %1 : !pairs
+      graph.yield %2 : !pairs
+    }
+    return %r : !pairs
+  }
+}

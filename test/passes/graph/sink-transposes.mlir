@@ -208,3 +208,29 @@ func.func @one_query(%x: !graph.tensor<[b, 1, 4, 64], f16>, %k: !graph.tensor<[b
   %4 = graph.transpose %x [0, 2, 1, 3] : !graph.tensor<[b, 1, 4, 64], f16>
   return %3, %4 : !graph.tensor<[b, 1, 4, 64], f16>, !graph.tensor<[b, 4, 1, 64], f16>
 }
+
+// Weights that are turned and joined stay turned one by one: each is another recipe of its weight.
+// CHECK-LABEL: @joined_weights(
+// CHECK-COUNT-2: graph.transpose %{{.*}} [1, 0] : <[8, 16], f32>
+// CHECK-NEXT: %[[W:.*]] = graph.concat %{{.*}}, %{{.*}} axis 1
+// CHECK-NEXT: graph.matmul %arg0, %[[W]]
+func.func @joined_weights(%x: !graph.tensor<[n, 16], f32>) -> !graph.tensor<[n, 16], f32> {
+  %a = graph.weight "m#a" [] : <[8, 16], f32>
+  %b = graph.weight "m#b" [] : <[8, 16], f32>
+  %at = graph.transpose %a [1, 0] : !graph.tensor<[8, 16], f32>
+  %bt = graph.transpose %b [1, 0] : !graph.tensor<[8, 16], f32>
+  %w = graph.concat %at, %bt axis 1 : !graph.tensor<[16, 8], f32>, !graph.tensor<[16, 8], f32>
+  %y = graph.matmul %x, %w : !graph.tensor<[n, 16], f32>, !graph.tensor<[16, 16], f32>
+  return %y : !graph.tensor<[n, 16], f32>
+}
+
+// One head of the keys of one token, read in place: ones move in front of the slice.
+// CHECK-LABEL: @slice_of_ones(
+// CHECK-NEXT: %[[R:.*]] = graph.reshape %arg0 : <[1, 1, 48, 16], f16> to <[1, 48, 1, 16], f16>
+// CHECK-NEXT: %[[S:.*]] = graph.slice %[[R]] start <[0, 40, 0, 0]> step [1, 1, 1, 1] : <[1, 48, 1, 16], f16> to <[1, 8, 1, 16], f16>
+// CHECK-NEXT: return %[[S]]
+func.func @slice_of_ones(%x: !graph.tensor<[1, 1, 48, 16], f16>) -> !graph.tensor<[1, 8, 1, 16], f16> {
+  %0 = graph.slice %x start <[0, 0, 40, 0]> step [1, 1, 1, 1] : !graph.tensor<[1, 1, 48, 16], f16> to !graph.tensor<[1, 1, 8, 16], f16>
+  %1 = graph.reshape %0 : !graph.tensor<[1, 1, 8, 16], f16> to !graph.tensor<[1, 8, 1, 16], f16>
+  return %1 : !graph.tensor<[1, 8, 1, 16], f16>
+}
