@@ -63,7 +63,20 @@ public:
   }
   /// Where the element (Row, Column) is in its row.
   Value placeInRow(SharedType Tile, Value Row, Value Column) {
-    Value Byte = mul(Column, int64_t(Tile.getElementBits()) / 8);
+    return swizzled(Tile, Row, byteOf(Tile, Column));
+  }
+  /// Where it is in the tile. The swizzle changes bits of the place in the row
+  /// alone; exchanged last, it leaves one value for LLVM to move out of loops.
+  Value placeIn(SharedType Tile, Value Row, Value Column) {
+    return swizzled(Tile, Row,
+                    add(placeOfRow(Tile, Row), byteOf(Tile, Column)));
+  }
+
+private:
+  Value byteOf(SharedType Tile, Value Column) {
+    return mul(Column, int64_t(Tile.getElementBits()) / 8);
+  }
+  Value swizzled(SharedType Tile, Value Row, Value Byte) {
     ArrayRef<int64_t> Swizzle = Tile.getRowSwizzle();
     if (Swizzle.empty())
       return Byte;
@@ -74,11 +87,7 @@ public:
     Of = with<arith::AndIOp>(Of, (int64_t(1) << Bits) - 1);
     return with<arith::XOrIOp>(Byte, mul(Of, int64_t(1) << Base));
   }
-  Value placeIn(SharedType Tile, Value Row, Value Column) {
-    return add(placeOfRow(Tile, Row), placeInRow(Tile, Row, Column));
-  }
 
-private:
   OpBuilder &B;
   Location Loc;
 };
@@ -140,9 +149,13 @@ struct LowerCpAsyncRows : TilePattern<CpAsyncRowsOp> {
     Value InRow;
     if (int64_t(Op.getColumns()) < Tile.getColumns())
       InRow = Less(Column, R.index(int64_t(Op.getColumns())));
+    // As many of the tile's rows are there: a word.
+    Value Count = W.toI32(R.with<arith::MinSIOp>(
+        R.with<arith::MaxSIOp>(Op.getRows(), 0), Tile.getRows()));
+    Value RowWord = W.toI32(Row);
     for (int64_t Number = 0; Number < Tile.getRows(); Number += AtOnce) {
       Value Here = R.add(Row, Number);
-      Value Inside = Less(Here, Op.getRows());
+      Value Inside = Less(RowWord, W.add(Count, -Number));
       if (InRow)
         Inside = R.with<arith::AndIOp>(Inside, InRow);
       // Nothing is read where no byte is taken.

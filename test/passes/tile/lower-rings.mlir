@@ -29,7 +29,10 @@ gpu.module @m {
     %f0 = tile.acquire %ring[%first] : !ring -> !tile.stage<free>
     %k0, %v0 = tile.tiles %ring[%f0] : !ring, !tile.stage<free> -> !k, !v
     // Eight lanes have a row: 16 rows are four copies. Rows that are not there take no bytes.
-    // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %arg3
+    // CHECK: %[[AT_LEAST:.*]] = arith.maxsi %arg3, %c0
+    // CHECK: %[[AT_MOST:.*]] = arith.minsi %[[AT_LEAST]], %c16
+    // CHECK: %[[ROWS:.*]] = arith.index_cast %[[AT_MOST]] : index to i32
+    // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %[[ROWS]]
     // CHECK: %[[SIZE:.*]] = arith.select %[[INSIDE]], %{{.*}}, %[[NONE]]
     // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[SIZE]]
     // CHECK-COUNT-3: nvvm.cp.async.shared.global
