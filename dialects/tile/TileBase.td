@@ -81,19 +81,33 @@ def Tile_SharedType : Tile_Type<"Shared", "smem"> {
     allocation, also for a part of its rows. Swizzle 0 means plain rows without
     lines.
 
+    Plain rows of a power of two bytes may have a swizzle of their own,
+    `row_swizzle [bits, base, shift]`: of a byte's offset in the tile, the `bits`
+    bits from bit `base` on are XORed with those `shift` bits higher (CuTe's
+    Swizzle<bits, base, shift>), which are bits of the row's number. Threads copy
+    such rows (`tile.cp_async_rows`) and load their 16 bytes (`tile.load_vector`);
+    the swizzle keeps the lanes that load at once out of each other's banks.
+
     `!tile.smem<[64, 256], bf16, swizzle 128>`, a part of 128 rows:
-    `!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>`
+    `!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>`; a warp's step of values:
+    `!tile.smem<[16, 128], f16, row_swizzle [2, 5, 4]>`
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element, "int64_t":$swizzle,
-                        "int64_t":$pitch);
+                        "int64_t":$pitch, ArrayRefParameter<"int64_t">:$rowSwizzle);
   let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$element, "int64_t":$swizzle), [{
-    return $_get($_ctxt, shape, element, swizzle, shape[0]);
+    return $_get($_ctxt, shape, element, swizzle, shape[0], ::llvm::ArrayRef<int64_t>());
+  }]>, TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$element, "int64_t":$swizzle,
+                        "int64_t":$pitch), [{
+    return $_get($_ctxt, shape, element, swizzle, pitch, ::llvm::ArrayRef<int64_t>());
   }]>];
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     int64_t getRows() const { return getShape()[0]; }
     int64_t getColumns() const { return getShape()[1]; }
     unsigned getElementBits() const { return getElement().getIntOrFloatBitWidth(); }
+    int64_t getRowBytes() const { return getColumns() * getElementBits() / 8; }
+    /// Row after row, every element at its place.
+    bool isPlain() const { return !getSwizzle() && getRowSwizzle().empty(); }
     /// Bytes of the elements; of a part, without what lies between its lines.
     int64_t getBytes() const { return getRows() * getColumns() * getElementBits() / 8; }
     /// Elements in a line of `swizzle` bytes; all columns without swizzle.
@@ -244,9 +258,10 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
-  let summary = "A ring of stages in shared or tensor memory, with a full and an empty barrier each";
+  let summary = "A ring of stages in shared or tensor memory";
   let description = [{
-    Each stage holds one of every tile. `!tile.pipe<4 of [!tile.smem<…>, !tile.smem<…>]>`,
+    Each stage holds one of every tile, and has a full and an empty barrier unless
+    the ring is a warp's own (`tile.pipe cp_async`). `!tile.pipe<4 of [!tile.smem<…>, !tile.smem<…>]>`,
     `!tile.pipe<2 of [!tile.tmem<[128, 256], f32>]>`
   }];
   let parameters = (ins "int64_t":$stages, ArrayRefParameter<"::mlir::Type">:$tiles);

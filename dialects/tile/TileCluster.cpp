@@ -33,6 +33,10 @@ LogicalResult ReuseOp::verify() {
                From.getAlignment() < Tile.getAlignment()))
     return emitOpError(
         "expected the memory of a whole tile that is aligned as the result");
+  // No barriers are behind the rings of warps.
+  auto Declared = getMemory().getDefiningOp<PipeOp>();
+  if (Declared && Declared.isOfWarps() && Tile.getPitch() == Tile.getRows())
+    return success();
   int64_t Bytes =
       Pipe ? Pipe.getStages() * Pipe.getStageBytes() : From.getBytes();
   if (Tile.getPitch() == Tile.getRows() && Tile.getBytes() <= Bytes)
@@ -46,8 +50,7 @@ LogicalResult ReuseOp::verify() {
 static LogicalResult verifyKept(Operation *Op, SharedType Tile, int64_t Rows,
                                 Type Element) {
   if ((Element.isF32() || Element.isInteger(32)) &&
-      Tile.getElement() == Element && !Tile.getSwizzle() &&
-      Tile.getRows() == Rows)
+      Tile.getElement() == Element && Tile.isPlain() && Tile.getRows() == Rows)
     return success();
   return Op->emitOpError("expected a fragment of f32 or i32 and a tile of its "
                          "type and rows without swizzle");

@@ -40,8 +40,12 @@ def Tile_ClusterSyncOp : Tile_Op<"cluster_sync"> {
     All threads see earlier writes after it. After the last reads of other blocks'
     memory it must come before a block ends or overwrites what others read. After
     `tile.barrier_init` it must come before a block touches another's barriers.
+
+    With `aligned`, all lanes of a warp execute it together
+    (`barrier.cluster.arrive.aligned`).
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins UnitAttr:$aligned);
+  let assemblyFormat = "(`aligned` $aligned^)? attr-dict";
 }
 
 def Tile_TmaMulticastOp : Tile_Op<"tma_multicast"> {
@@ -65,6 +69,11 @@ def Tile_TmaMulticastOp : Tile_Op<"tma_multicast"> {
 
 def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
   let summary = "The memory of a pipe's stages, or of a tile, as another tile, when its contents are no longer needed";
+  let description = [{
+    The memory of all warps' rings (`tile.pipe cp_async`) is used again behind a
+    `tile.drain` and a `tile.sync block`. Such a tile may be larger than the rings:
+    `kpc-place-shared` leaves room for it.
+  }];
   let arguments = (ins AnyTypeOf<[Tile_PipeType, Tile_SharedType]>:$memory);
   let results = (outs Tile_SharedType:$tile);
   let assemblyFormat = "$memory attr-dict `:` qualified(type($memory)) `->` qualified(type($tile))";

@@ -111,8 +111,27 @@ LogicalResult ViewType::verify(Emit Error, Type Element, ArrayRef<int64_t> Box,
   return success();
 }
 
+/// A swizzle of plain rows: bits of the row's number are XORed into those of
+/// the 16-byte units, which stay whole and in their row.
+static LogicalResult verifyRowSwizzle(Emit Error, int64_t RowBytes,
+                                      ArrayRef<int64_t> Swizzle) {
+  if (Swizzle.size() != 3 || !llvm::isPowerOf2_64(uint64_t(RowBytes)))
+    return Error() << "a row swizzle is [bits, base, shift] of rows of a power "
+                      "of two bytes";
+  int64_t Bits = Swizzle[0], Base = Swizzle[1], Shift = Swizzle[2];
+  int64_t RowBit = llvm::Log2_64(uint64_t(RowBytes));
+  constexpr int64_t UnitBit = 4, MostShift = 16;
+  if (Bits >= 1 && Base >= UnitBit && Bits <= RowBit - Base &&
+      Shift <= MostShift && Base + Shift >= RowBit)
+    return success();
+  return Error() << "a row swizzle exchanges units of 16 bytes within rows of "
+                 << RowBytes << " bytes by bits of the row's number; ["
+                 << Swizzle << "] does not";
+}
+
 LogicalResult SharedType::verify(Emit Error, ArrayRef<int64_t> Shape,
-                                 Type Element, int64_t Swizzle, int64_t Pitch) {
+                                 Type Element, int64_t Swizzle, int64_t Pitch,
+                                 ArrayRef<int64_t> RowSwizzle) {
   if (failed(verifyElement(Error, Element)) ||
       failed(verifySwizzle(Error, Swizzle)))
     return failure();
@@ -127,7 +146,12 @@ LogicalResult SharedType::verify(Emit Error, ArrayRef<int64_t> Shape,
   if (Swizzle && Shape[1] * Element.getIntOrFloatBitWidth() / 8 % Swizzle)
     return Error() << "a row is not a multiple of the swizzle's " << Swizzle
                    << " bytes";
-  return success();
+  if (RowSwizzle.empty())
+    return success();
+  if (Swizzle)
+    return Error() << "a tile has a swizzle of its lines or of its rows, not "
+                      "both";
+  return verifyRowSwizzle(Error, Shape[1] * Bits / 8, RowSwizzle);
 }
 
 LogicalResult TensorMemoryType::verify(Emit Error, ArrayRef<int64_t> Shape,
@@ -258,7 +282,14 @@ Type SharedType::parse(AsmParser &P) {
       P.parseCommaSeparatedList(AsmParser::Delimiter::Square, One) ||
       P.parseComma() || P.parseType(Element))
     return {};
+  SmallVector<int64_t> RowSwizzle;
+  auto Number = [&] { return P.parseInteger(RowSwizzle.emplace_back()); };
   while (succeeded(P.parseOptionalComma())) {
+    if (succeeded(P.parseOptionalKeyword("row_swizzle"))) {
+      if (P.parseCommaSeparatedList(AsmParser::Delimiter::Square, Number))
+        return {};
+      continue;
+    }
     bool IsPitch = succeeded(P.parseOptionalKeyword("pitch"));
     if (!IsPitch && P.parseKeyword("swizzle"))
       return {};
@@ -270,7 +301,7 @@ Type SharedType::parse(AsmParser &P) {
   if (Pitch < 0 && !Shape.empty())
     Pitch = Shape[0];
   return getChecked([&] { return P.emitError(Where); }, P.getContext(), Shape,
-                    Element, Swizzle, Pitch);
+                    Element, Swizzle, Pitch, RowSwizzle);
 }
 
 void SharedType::print(AsmPrinter &P) const {
@@ -281,6 +312,11 @@ void SharedType::print(AsmPrinter &P) const {
     P << ", swizzle " << getSwizzle();
   if (getPitch() != getRows())
     P << ", pitch " << getPitch();
+  if (!getRowSwizzle().empty()) {
+    P << ", row_swizzle [";
+    llvm::interleaveComma(getRowSwizzle(), P);
+    P << "]";
+  }
   P << ">";
 }
 

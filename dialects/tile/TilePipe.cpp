@@ -35,7 +35,8 @@ static LogicalResult verifyBeforeStart(Operation *Op) {
 static LogicalResult verifyEndedOnce(Operation *Op, Value Stage) {
   unsigned Ends = 0;
   for (Operation *User : Stage.getUsers())
-    Ends += !isa<TilesOp, TmaLoadOp, TmaLoadIm2colOp, TmaMulticastOp>(User);
+    Ends += !isa<TilesOp, TmaLoadOp, TmaLoadIm2colOp, TmaMulticastOp,
+                 CpAsyncRowsOp>(User);
   if (Ends == 1)
     return success();
   return Op->emitOpError() << "expected exactly one op that commits, releases "
@@ -53,7 +54,22 @@ static LogicalResult verifyState(Operation *Op, Value Stage, StageState State) {
                            << " one";
 }
 
+/// A ring of each warp has neither barriers nor other warps that arrive there.
+static LogicalResult verifyRing(PipeOp Op) {
+  if (int32_t(Op.getWarps()) < 1 || Op.getProducers() != 1 ||
+      Op.getConsumers() != 0 || Op.getPair())
+    return Op.emitOpError("with 'cp_async' expected 'warps', whose lanes fill "
+                          "and read their own stages, and nobody else");
+  if (Op.getPipe().getType().isInTensorMemory())
+    return Op.emitOpError("with 'cp_async' expected stages in shared memory");
+  return verifyInEntryBlock(Op);
+}
+
 LogicalResult PipeOp::verify() {
+  if (isOfWarps())
+    return verifyRing(*this);
+  if (getWarps() != 0)
+    return emitOpError("expected 'warps' beside 'cp_async' alone");
   if (int32_t(getConsumers()) < 1 || int32_t(getProducers()) < 1)
     return emitOpError(
         "expected at least one producer warp and one consumer warp");
@@ -90,9 +106,69 @@ LogicalResult AcquireOp::verify() {
 }
 
 LogicalResult WaitOp::verify() {
+  auto Declared = getPipe().getDefiningOp<PipeOp>();
+  if (getInFlight() != 0 && Declared && !Declared.isOfWarps())
+    return emitOpError("expected 'in_flight' beside 'cp_async' alone");
   if (failed(verifyState(*this, getStage(), StageState::Full)))
     return failure();
   return verifyEndedOnce(*this, getStage());
+}
+
+LogicalResult CpAsyncRowsOp::verify() {
+  auto Declared = getPipe().getDefiningOp<PipeOp>();
+  if (Declared && !Declared.isOfWarps())
+    return emitOpError("expected a pipe with 'cp_async', each warp's ring");
+  if (failed(verifyState(*this, getStage(), StageState::Free)))
+    return failure();
+  SharedType Tile = getTile().getType();
+  auto Memory = cast<MemRefType>(getMemory().getType());
+  if (Memory.getRank() != 1 ||
+      Memory.getElementTypeBitWidth() != Tile.getElementBits())
+    return emitOpError(
+        "expected a memref of one dimension and of the tile's element type");
+  constexpr int64_t Lanes = 32;
+  int64_t Units = Tile.getRowBytes() / 16;
+  if (Tile.getSwizzle() || Tile.getRowBytes() % 16 || Units > Lanes ||
+      !llvm::isPowerOf2_64(uint64_t(Units)) || Tile.getRows() * Units % Lanes)
+    return emitOpError("expected plain rows of a power of two units of 16 "
+                       "bytes, which the 32 lanes of a warp share");
+  int64_t Columns = int32_t(getColumns());
+  if (Columns >= 1 && Columns <= Tile.getColumns() &&
+      Columns * int64_t(Tile.getElementBits()) % (16 * 8) == 0)
+    return success();
+  return emitOpError() << "expected whole units of 16 bytes among the tile's "
+                       << Tile.getColumns() << " columns, got " << Columns;
+}
+
+/// A vector of a row: whole elements, as many bytes as one access has.
+static LogicalResult verifyVector(Operation *Op, SharedType Tile,
+                                  VectorType Vector, StageState State) {
+  int64_t Bits = Vector.getNumElements() * Vector.getElementTypeBitWidth();
+  if (Vector.getRank() != 1 || !llvm::is_contained({32, 64, 128}, Bits) ||
+      Tile.getSwizzle() || Tile.getRowBytes() * 8 % Bits)
+    return Op->emitOpError("expected a vector of 4, 8 or 16 bytes and a tile "
+                           "of plain rows of whole vectors");
+  auto Of =
+      Op->getOperand(isa<StoreVectorOp>(Op) ? 1 : 0).getDefiningOp<TilesOp>();
+  if (!Of)
+    return success();
+  return verifyState(Op, Of.getStage(), State);
+}
+
+template <typename Access>
+static LogicalResult verifyAccess(Access Op, StageState State) {
+  if (int32_t(Op.getRowOffset()) < 0 || int32_t(Op.getColumnOffset()) < 0)
+    return Op.emitOpError("expected offsets of 0 or more");
+  return verifyVector(Op, Op.getTile().getType(),
+                      cast<VectorType>(Op.getVector().getType()), State);
+}
+
+LogicalResult LoadVectorOp::verify() {
+  return verifyAccess(*this, StageState::Full);
+}
+
+LogicalResult StoreVectorOp::verify() {
+  return verifyAccess(*this, StageState::Free);
 }
 
 LogicalResult CommitOp::verify() {
@@ -145,7 +221,9 @@ LogicalResult SubviewRowsOp::verify() {
   SharedType From = getTile().getType(), To = getPart().getType();
   if (From.getColumns() != To.getColumns() ||
       From.getElement() != To.getElement() ||
-      From.getSwizzle() != To.getSwizzle() || From.getPitch() != To.getPitch())
+      From.getSwizzle() != To.getSwizzle() ||
+      From.getPitch() != To.getPitch() || !From.getRowSwizzle().empty() ||
+      !To.getRowSwizzle().empty())
     return emitOpError("expected a part with the tile's columns, element type, "
                        "swizzle and pitch");
   bool HasPattern = From.getSwizzle() != 0;
@@ -163,7 +241,7 @@ static LogicalResult verifyCopy(Operation *Op, ViewType View, SharedType Tile,
     return Op->emitOpError()
            << "expected " << Box.size() << " coordinates, got " << Coordinates;
   if (View.getElement() != Tile.getElement() ||
-      View.getSwizzle() != Tile.getSwizzle())
+      View.getSwizzle() != Tile.getSwizzle() || !Tile.getRowSwizzle().empty())
     return Op->emitOpError(
         "expected a tile with the view's element type and swizzle");
   int64_t Rows = 1;
@@ -202,7 +280,7 @@ LogicalResult TmaLoadIm2colOp::verify() {
     return emitOpError("expected three to five coordinates, and an offset for "
                        "all but the first and the last");
   if (View.getElement() != Tile.getElement() ||
-      View.getSwizzle() != Tile.getSwizzle())
+      View.getSwizzle() != Tile.getSwizzle() || !Tile.getRowSwizzle().empty())
     return emitOpError(
         "expected a tile with the view's element type and swizzle");
   ArrayRef<int64_t> Box = View.getBox();

@@ -14,7 +14,8 @@ include "dialects/tile/TileBase.td"
 
 def Tile_Completion : I32EnumAttr<"Completion", "", [I32EnumAttrCase<"Tma", 0, "tma">,
                                                      I32EnumAttrCase<"Threads", 1, "threads">,
-                                                     I32EnumAttrCase<"Mma", 2, "mma">]> {
+                                                     I32EnumAttrCase<"Mma", 2, "mma">,
+                                                     I32EnumAttrCase<"CpAsync", 3, "cp_async">]> {
   let cppNamespace = "::kpc::tile";
 }
 
@@ -35,16 +36,33 @@ def Tile_PipeOp : Tile_Op<"pipe"> {
     `consumers` of both release there what products filled. Products arrive at the
     barriers of both blocks.
 
+    With `cp_async`, each of the block's `warps` warps has a ring of its own in
+    shared memory, of as many stages, which its lanes fill and read: there are no
+    barriers. A stage is full when the group of `cp.async` copies that
+    `tile.commit` closes is complete; `tile.wait` says how many younger groups
+    may be in flight. That wait is also where the lanes meet: a stage that was
+    released in front of it is free behind it. All lanes of the warp execute the
+    ops of such a ring. A kernel has one, and no other `cp.async` groups. The
+    lowering follows the ring through loops and branches: a stage must be free
+    where it is acquired, full where a wait ends, and all copies must be waited
+    for (`tile.drain`) before the kernel ends or uses the memory again.
+
     ```mlir
     %pipe = tile.pipe tma consumers 8 : <4 of [!tile.smem<[128, 64], bf16, swizzle 128>]>
+    %ring = tile.pipe cp_async warps 4 : <3 of [!tile.smem<[16, 128], f16, row_swizzle [1, 6, 2]>]>
     ```
   }];
   let arguments = (ins DefaultValuedAttr<Tile_Completion, "Completion::Tma">:$completion,
-                       DefaultValuedAttr<I32Attr, "1">:$producers, I32Attr:$consumers, UnitAttr:$pair);
+                       DefaultValuedAttr<I32Attr, "1">:$producers, DefaultValuedAttr<I32Attr, "0">:$consumers,
+                       UnitAttr:$pair, DefaultValuedAttr<I32Attr, "0">:$warps);
   let results = (outs Tile_PipeType:$pipe);
-  let assemblyFormat = [{$completion (`pair` $pair^)? (`producers` $producers^)? `consumers` $consumers attr-dict `:`
-                         type($pipe)}];
+  let assemblyFormat = [{$completion (`pair` $pair^)? (`warps` $warps^)? (`producers` $producers^)?
+                         (`consumers` $consumers^)? attr-dict `:` type($pipe)}];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Each warp has a ring of its own, without barriers.
+    bool isOfWarps() { return getCompletion() == ::kpc::tile::Completion::CpAsync; }
+  }];
 }
 
 def Tile_BarrierInitOp : Tile_Op<"barrier_init"> {
@@ -91,9 +109,19 @@ def Tile_CommitOp : Tile_Op<"commit"> {
 
 def Tile_WaitOp : Tile_Op<"wait"> {
   let summary = "Waits until the stage at a place is full";
-  let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
+  let description = [{
+    In a warp's ring, `in_flight` younger groups of copies may still be in flight,
+    and the warp's lanes meet: each sees what the others have copied, and stages
+    that all of them released before are free.
+
+    ```mlir
+    %full = tile.wait %ring[%at] in_flight 1 : !ring -> !tile.stage<full>
+    ```
+  }];
+  let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor, DefaultValuedAttr<I32Attr, "0">:$in_flight);
   let results = (outs Tile_StageType:$stage);
-  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe)) `->` qualified(type($stage))";
+  let assemblyFormat = [{$pipe `[` $cursor `]` (`in_flight` $in_flight^)? attr-dict `:` qualified(type($pipe)) `->`
+                         qualified(type($stage))}];
   let hasVerifier = 1;
 }
 
@@ -143,6 +171,9 @@ def Tile_DrainOp : Tile_Op<"drain"> {
 
     With `count`, the stages from the place on: what was in that of the round
     before is read no more. Others than who fills the stage may wait for it so.
+
+    In a warp's ring it waits for all of the thread's copies. Other threads'
+    stages may be used again behind a `tile.sync block`.
   }];
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor, DefaultValuedAttr<I32Attr, "0">:$count);
   let builders = [OpBuilder<(ins "::mlir::Value":$pipe, "::mlir::Value":$cursor), [{

@@ -174,7 +174,7 @@ static constexpr int64_t WordColumns = 4, WordBytes = 512;
 LogicalResult TmemCopyOp::verify() {
   SharedType From = getScales().getType();
   TensorMemoryType To = getMemory().getType();
-  if (!From.getElement().isUnsignedInteger(8) || From.getSwizzle() ||
+  if (!From.getElement().isUnsignedInteger(8) || !From.isPlain() ||
       From.getPitch() != From.getRows())
     return emitOpError("expected scales as bytes, all of a tile without a "
                        "swizzle");

@@ -38,7 +38,7 @@ static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
            << Bytes;
   // Scales lie in plain rows.
   bool AreScales = isa<CpAsyncOp>(Op) && Tile.getElementBits() == 8;
-  if (!Tile.getSwizzle() && !AreScales)
+  if (!Tile.getSwizzle() && !(AreScales && Tile.isPlain()))
     return Op->emitOpError("expected a swizzled tile");
   if (Op->getParentOfType<RoleOp>())
     return Op->emitOpError(
@@ -118,7 +118,7 @@ static LogicalResult verifyScales(MmaScaledOp Op, SharedType Scales,
                                   int64_t Rows, int64_t Bytes) {
   constexpr int64_t StepBytes = 32, PerWord = 4;
   int64_t Words = Bytes / StepBytes * Op.getScalesPerStep() / PerWord;
-  if (!Scales.getElement().isUnsignedInteger(8) || Scales.getSwizzle())
+  if (!Scales.getElement().isUnsignedInteger(8) || !Scales.isPlain())
     return Op.emitOpError("expected scales as bytes, without a swizzle");
   if (Scales.getRows() != Words || Scales.getColumns() < PerWord * Rows)
     return Op.emitOpError()

@@ -84,6 +84,73 @@ def Tile_CpAsyncWaitOp : Tile_Op<"cp_async_wait"> {
   let hasVerifier = 1;
 }
 
+def Tile_WarpOp : Tile_Op<"warp", [Pure]> {
+  let summary = "The number of this warp in its block, a value that the compiler knows to be alike in all lanes";
+  let results = (outs Index:$warp);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_CpAsyncRowsOp : Tile_Op<"cp_async_rows"> {
+  let summary = "Begins the copies of a matrix's rows into a tile of a stage of the warp's ring (`cp.async`)";
+  let description = [{
+    All lanes of the warp execute it; neighbouring lanes copy neighbouring 16
+    bytes, so that a copy instruction has whole rows. Row `r` of the tile begins at
+    element `first + r · stride` of `memory`. Rows from `rows` on become zeros, and
+    so do columns from `columns` on: nothing is read there. `memory` is aligned so
+    that all rows begin at multiples of 16 bytes.
+
+    ```mlir
+    tile.cp_async_rows %k[%first] stride %stride rows %left columns 128 into %tile signal %ring[%free] : memref<?xf16>, !k, !ring, !tile.stage<free>
+    tile.commit %ring[%free] : !ring, !tile.stage<free>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$memory, Index:$first, Index:$stride, Index:$rows, I32Attr:$columns,
+                       Tile_SharedType:$tile, Tile_PipeType:$pipe, Tile_StageType:$stage);
+  let assemblyFormat = [{$memory `[` $first `]` `stride` $stride `rows` $rows `columns` $columns `into` $tile `signal`
+                         $pipe `[` $stage `]` attr-dict `:` type($memory) `,` qualified(type($tile)) `,`
+                         qualified(type($pipe)) `,` qualified(type($stage))}];
+  let hasVerifier = 1;
+}
+
+def Tile_LoadVectorOp : Tile_Op<"load_vector"> {
+  let summary = "Loads 4, 8 or 16 bytes of a row of a tile into this thread's registers";
+  let description = [{
+    The tile has plain rows, perhaps with a row swizzle. If it is a stage's, the
+    stage is full. Elements may be of another type than the tile's; `column`
+    counts the tile's. The place is at a multiple of the vector's bytes. Offsets
+    are constants, which become part of the instruction where the swizzle lets
+    them. With `block`, the tile is that of another block of the cluster.
+
+    ```mlir
+    %w = tile.load_vector %k[%row + 8, %column + 64] : !k -> vector<4xi32>
+    %p = tile.load_vector %parts[%row, %column] of block 3 : !parts -> vector<4xf32>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile, Index:$row, DefaultValuedAttr<I32Attr, "0">:$row_offset, Index:$column,
+                       DefaultValuedAttr<I32Attr, "0">:$column_offset, OptionalAttr<I32Attr>:$block);
+  let results = (outs AnyVectorOfNonZeroRank:$vector);
+  let assemblyFormat = [{$tile `[` $row (`+` $row_offset^)? `,` $column (`+` $column_offset^)? `]` (`of` `block` $block^)?
+                         attr-dict `:` qualified(type($tile)) `->` type($vector)}];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreVectorOp : Tile_Op<"store_vector"> {
+  let summary = "Stores 4, 8 or 16 bytes of this thread's registers in a row of a tile";
+  let description = [{
+    The reverse of `tile.load_vector`. Other threads see them after a `tile.sync`.
+
+    ```mlir
+    tile.store_vector %sums to %parts[%row, %column + 8] : vector<4xf32>, !parts
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$vector, Tile_SharedType:$tile, Index:$row,
+                       DefaultValuedAttr<I32Attr, "0">:$row_offset, Index:$column,
+                       DefaultValuedAttr<I32Attr, "0">:$column_offset);
+  let assemblyFormat = [{$vector `to` $tile `[` $row (`+` $row_offset^)? `,` $column (`+` $column_offset^)? `]` attr-dict
+                         `:` type($vector) `,` qualified(type($tile))}];
+  let hasVerifier = 1;
+}
+
 def Tile_Tf32 : I32EnumAttr<"Tf32", "How factors of f32 become factors of tf32", [
     I32EnumAttrCase<"Rounded", 0, "rounded">, I32EnumAttrCase<"Truncated", 1, "truncated">,
     I32EnumAttrCase<"Cut", 2, "cut">, I32EnumAttrCase<"Split", 3, "split">]> {

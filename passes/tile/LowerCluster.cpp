@@ -33,10 +33,11 @@ struct LowerClusterSync : TilePattern<ClusterSyncOp> {
   LogicalResult
   matchAndRewrite(ClusterSyncOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    // Arriving releases and waiting acquires. Not aligned: one thread of a
-    // warp may be alone.
-    NVVM::ClusterArriveOp::create(Rewriter, Op.getLoc(), UnitAttr());
-    NVVM::ClusterWaitOp::create(Rewriter, Op.getLoc(), UnitAttr());
+    // Arriving releases and waiting acquires. Unless the op says that warps are
+    // together, one thread of a warp may be alone.
+    UnitAttr Aligned = Op.getAlignedAttr();
+    NVVM::ClusterArriveOp::create(Rewriter, Op.getLoc(), Aligned);
+    NVVM::ClusterWaitOp::create(Rewriter, Op.getLoc(), Aligned);
     Rewriter.eraseOp(Op);
     return success();
   }
@@ -63,7 +64,16 @@ struct LowerReuse : TilePattern<ReuseOp> {
   LogicalResult
   matchAndRewrite(ReuseOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    Rewriter.replaceOp(Op, Adaptor.getMemory()); // stages come first
+    auto Ring = Op.getMemory().getDefiningOp<PipeOp>();
+    if (!Ring || !Ring.isOfWarps()) {
+      Rewriter.replaceOp(Op, Adaptor.getMemory()); // stages come first
+      return success();
+    }
+    // All warps', not this warp's ring.
+    auto Offset = Ring->getAttrOfType<IntegerAttr>("offset");
+    if (!Offset)
+      return failure(); // the pipe tells
+    Rewriter.replaceOp(Op, sharedMemory(Rewriter, Op, Offset.getInt()));
     return success();
   }
 };

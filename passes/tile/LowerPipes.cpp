@@ -11,6 +11,10 @@
 /// reads it. Round r of a stage has parity r % 2; filling waits for the end of
 /// the reads of the round before, which a fresh barrier takes for granted.
 ///
+/// A warp's ring (cp_async) has none: its lanes wait for groups of copies and
+/// meet (bar.warp.sync), and VerifyRings.cpp has proved that this is enough.
+/// Its cursors and stages are bytes in the ring.
+///
 //===----------------------------------------------------------------------===//
 
 #include "passes/tile/LowerTile.h"
@@ -41,6 +45,12 @@ PipeOp declarationOf(Operation *Op, Value Pipe) {
   return Declared;
 }
 
+/// The pipe, if it is a ring of each warp; else null.
+PipeOp ringOf(Value Pipe) {
+  auto Declared = Pipe.getDefiningOp<PipeOp>();
+  return Declared && Declared.isOfWarps() ? Declared : PipeOp();
+}
+
 /// What tcgen05 does behind a barrier stays behind it; what it did in front
 /// stays in front (PTX ISA 9.7.16.6).
 void fenceAfter(OpBuilder &B, Location Loc, PipeType Pipe) {
@@ -63,7 +73,15 @@ template <typename Op> struct LowerPlaced : TilePattern<Op> {
     if (!Offset)
       return O.emitOpError("has no place in shared memory; kpc-place-shared "
                            "gives it one");
-    Rewriter.replaceOp(O, sharedMemory(Rewriter, O, Offset.getInt()));
+    Value Base = sharedMemory(Rewriter, O, Offset.getInt());
+    if constexpr (std::is_same_v<Op, PipeOp>)
+      if (O.isOfWarps()) {
+        NvvmWriter W(Rewriter, O.getLoc());
+        PipeType Pipe = O.getPipe().getType();
+        Base = W.pointer(Base, W.mul(this->Place.Warp,
+                                     Pipe.getStages() * Pipe.getStageBytes()));
+      }
+    Rewriter.replaceOp(O, Base);
     return success();
   }
 };
@@ -88,11 +106,25 @@ Value nextOf(OpBuilder &B, Location Loc, PipeType Pipe, Value Cursor) {
   return arith::SelectOp::create(B, Loc, IsLast, First, Next);
 }
 
+/// The byte of the stage behind that at `Byte` of a warp's ring.
+Value nextInRing(OpBuilder &B, Location Loc, PipeType Pipe, Value Byte) {
+  NvvmWriter W(B, Loc);
+  Value IsLast = W.equal(Byte, Pipe.getStageBytes() * (Pipe.getStages() - 1));
+  return arith::SelectOp::create(B, Loc, IsLast, W.i32(0),
+                                 W.add(Byte, Pipe.getStageBytes()));
+}
+
 struct LowerNext : TilePattern<NextOp> {
   using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(NextOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
+    if (ringOf(Op.getPipe())) {
+      Rewriter.replaceOp(Op, nextInRing(Rewriter, Op.getLoc(),
+                                        Op.getPipe().getType(),
+                                        Adaptor.getCursor()));
+      return success();
+    }
     Rewriter.replaceOp(Op, nextOf(Rewriter, Op.getLoc(), Op.getPipe().getType(),
                                   Adaptor.getCursor()));
     return success();
@@ -129,6 +161,10 @@ struct LowerDrain : TilePattern<DrainOp> {
   LogicalResult
   matchAndRewrite(DrainOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
+    if (ringOf(Op.getPipe())) {
+      Rewriter.replaceOpWithNewOp<NVVM::CpAsyncWaitGroupOp>(Op, 0);
+      return success();
+    }
     NvvmWriter W(Rewriter, Op.getLoc());
     PipeType Pipe = Op.getPipe().getType();
     auto EachStage = [&](OpBuilder &B, Location Loc, Value, ValueRange In) {
@@ -154,6 +190,10 @@ struct LowerAcquire : TilePattern<AcquireOp> {
   LogicalResult
   matchAndRewrite(AcquireOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
+    if (ringOf(Op.getPipe())) { // free since the last wait
+      Rewriter.replaceOp(Op, Adaptor.getCursor());
+      return success();
+    }
     NvvmWriter W(Rewriter, Op.getLoc());
     PipeType Pipe = Op.getPipe().getType();
     Value Stage = stageOf(W, Adaptor.getCursor());
@@ -195,6 +235,8 @@ struct LowerCommit : TilePattern<CommitOp> {
       W.arriveOncePerWarp(Full(), Place);
     } else if (Declared.getCompletion() == Completion::Mma) {
       W.arriveAfterMma(Full(), Declared.getPair());
+    } else if (Declared.isOfWarps()) {
+      NVVM::CpAsyncCommitGroupOp::create(Rewriter, Op.getLoc());
     }
     Rewriter.eraseOp(Op); // copies that signal the stage complete by themselves
     return success();
@@ -207,6 +249,14 @@ struct LowerWait : TilePattern<WaitOp> {
   matchAndRewrite(WaitOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
+    if (ringOf(Op.getPipe())) {
+      // A lane waits for its own copies; then all see those of the others, and
+      // none still reads what was released.
+      NVVM::CpAsyncWaitGroupOp::create(Rewriter, Op.getLoc(), Op.getInFlight());
+      W.syncWarp();
+      Rewriter.replaceOp(Op, Adaptor.getCursor());
+      return success();
+    }
     Value Stage = stageOf(W, Adaptor.getCursor());
     W.waitBarrier(
         fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(), Stage),
@@ -222,6 +272,10 @@ struct LowerRelease : TilePattern<ReleaseOp> {
   LogicalResult
   matchAndRewrite(ReleaseOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
+    if (ringOf(Op.getPipe())) { // the next wait tells
+      Rewriter.eraseOp(Op);
+      return success();
+    }
     NvvmWriter W(Rewriter, Op.getLoc());
     Value Barrier = emptyBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
                                  Adaptor.getStage());
@@ -266,8 +320,9 @@ struct LowerTiles : TilePattern<TilesOp> {
       Rewriter.replaceOp(Op, Tiles);
       return success();
     }
-    Value Stage = W.pointer(Adaptor.getPipe(),
-                            W.mul(Adaptor.getStage(), Pipe.getStageBytes()));
+    int64_t Bytes = ringOf(Op.getPipe()) ? 1 : Pipe.getStageBytes();
+    Value Stage =
+        W.pointer(Adaptor.getPipe(), W.mul(Adaptor.getStage(), Bytes));
     for (size_t I = 0; I < Pipe.getTiles().size(); ++I)
       Tiles.push_back(W.pointer(Stage, Pipe.getTileOffset(I)));
     Rewriter.replaceOp(Op, Tiles);
@@ -283,12 +338,15 @@ struct LowerBarrierInit : TilePattern<BarrierInitOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
-    if (!Op->getBlock()->getOps<PipeOp>().empty()) {
+    auto HasBarriers = [](PipeOp Pipe) { return !Pipe.isOfWarps(); };
+    auto Pipes =
+        llvm::make_filter_range(Op->getBlock()->getOps<PipeOp>(), HasBarriers);
+    if (!Pipes.empty()) {
       auto If = scf::IfOp::create(Rewriter, Loc, W.equal(Place.Thread, 0),
                                   /*withElseRegion=*/false);
       OpBuilder::InsertionGuard Guard(Rewriter);
       Rewriter.setInsertionPointToStart(If.thenBlock());
-      for (auto Pipe : Op->getBlock()->getOps<PipeOp>())
+      for (PipeOp Pipe : Pipes)
         setUp(Rewriter, Pipe);
       NVVM::FenceMbarrierInitOp::create(Rewriter, Loc);
     }

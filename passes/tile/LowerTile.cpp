@@ -132,7 +132,8 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
 
   LogicalResult lower(gpu::GPUFuncOp Kernel) {
     MLIRContext *Context = &getContext();
-    if (failed(verifyRoles(Kernel)) || failed(verifyPairs(Kernel)))
+    if (failed(verifyRoles(Kernel)) || failed(verifyPairs(Kernel)) ||
+        failed(verifyRings(Kernel)))
       return failure();
     keepPairs(Kernel);
     passViewsAsPointers(Kernel);
@@ -153,6 +154,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     populateThreadCopyPatterns(Types, Patterns, Place);
     populateMultiplyPatterns(Types, Patterns, Place);
     populateScaledPatterns(Types, Patterns, Place);
+    populateRingPatterns(Types, Patterns, Place);
     ConversionTarget Target(*Context);
     Target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     Target.addIllegalDialect<TileDialect>();

@@ -15,12 +15,13 @@
 ///   view            | !llvm.ptr, a parameter of 128 bytes by value
 ///   smem, pipe      | !llvm.ptr<3>
 ///   tmem            | !llvm.ptr<6>, the lane in its high half
-///   stage            | i32, its number
+///   stage           | i32, its number; of a warp's ring its byte there
 ///   cursor          | i32: the stage's number, and in bit 16 the round's
-///   parity fragment        | !llvm.struct of what one thread holds column |
-///   the same, two values for each 64 rows packed          | !llvm.struct of
-///   i32, two elements in each pending         | as fragment, in lanes of i32;
-///   nothing but mma and await
+///                   | parity; of a warp's ring the stage's byte
+///   fragment        | !llvm.struct of what one thread holds
+///   column          | the same, two values for each 64 rows
+///   packed          | !llvm.struct of i32, two elements in each
+///   pending         | as fragment, in lanes of i32; nothing but mma and await
 ///                   | touches it
 ///
 //===----------------------------------------------------------------------===//
@@ -97,8 +98,8 @@ mlir::Value fullBarrier(NvvmWriter &W, PipeType Pipe, mlir::Value Base,
                         mlir::Value Stage);
 mlir::Value emptyBarrier(NvvmWriter &W, PipeType Pipe, mlir::Value Base,
                          mlir::Value Stage);
-/// Bytes of a pipe with its barriers.
-int64_t pipeBytes(PipeType Pipe);
+/// Bytes of a pipe with its barriers, or of all warps' rings.
+int64_t pipeBytes(PipeOp Pipe);
 
 template <typename Op> struct TilePattern : mlir::OpConversionPattern<Op> {
   TilePattern(const mlir::TypeConverter &Types, mlir::MLIRContext *Context,
@@ -122,6 +123,9 @@ void keepPairs(mlir::gpu::GPUFuncOp Kernel);
 
 /// Whether the warps of all roles are there, and their registers fit the block.
 mlir::LogicalResult verifyRoles(mlir::gpu::GPUFuncOp Kernel);
+
+/// Whether each warp's ring is filled, waited for and freed in step.
+mlir::LogicalResult verifyRings(mlir::gpu::GPUFuncOp Kernel);
 
 /// Before any pattern: ops that ask for their role get its warps.
 void keepWarpsOfRoles(mlir::gpu::GPUFuncOp Kernel);
@@ -156,6 +160,9 @@ void populateTensorScalePatterns(const mlir::TypeConverter &Types,
 void populateThreadCopyPatterns(const mlir::TypeConverter &Types,
                                 mlir::RewritePatternSet &Patterns,
                                 const ThreadPlace &Place);
+void populateRingPatterns(const mlir::TypeConverter &Types,
+                          mlir::RewritePatternSet &Patterns,
+                          const ThreadPlace &Place);
 void populateScaledPatterns(const mlir::TypeConverter &Types,
                             mlir::RewritePatternSet &Patterns,
                             const ThreadPlace &Place);

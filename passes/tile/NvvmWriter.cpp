@@ -141,6 +141,10 @@ Value kpc::tile::emptyBarrier(NvvmWriter &W, PipeType Pipe, Value Base,
                               Value Stage) {
   return barrier(W, Pipe, Base, Stage, 1);
 }
-int64_t kpc::tile::pipeBytes(PipeType Pipe) {
-  return Pipe.getStages() * (Pipe.getStageBytes() + BarrierPairBytes);
+int64_t kpc::tile::pipeBytes(PipeOp Op) {
+  PipeType Pipe = Op.getPipe().getType();
+  int64_t Bytes = Pipe.getStages() * Pipe.getStageBytes();
+  if (Op.isOfWarps())
+    return int64_t(Op.getWarps()) * Bytes;
+  return Bytes + Pipe.getStages() * BarrierPairBytes;
 }

@@ -45,6 +45,17 @@ struct PlaceShared : PassWrapper<PlaceShared, OperationPass<gpu::GPUModuleOp>> {
   /// An address of tensor memory.
   static constexpr int64_t AddressBytes = 8;
 
+  /// A pipe's, or of the largest tile that uses the memory of warps' rings
+  /// again.
+  static int64_t bytesOf(PipeOp Pipe) {
+    int64_t Bytes = pipeBytes(Pipe);
+    if (Pipe.isOfWarps())
+      for (Operation *User : Pipe.getPipe().getUsers())
+        if (auto Reuse = dyn_cast<ReuseOp>(User))
+          Bytes = std::max(Bytes, Reuse.getTile().getType().getBytes());
+    return Bytes;
+  }
+
   static void place(gpu::GPUFuncOp Kernel) {
     SmallVector<Room> Rooms;
     Kernel.walk([&](Operation *Op) {
@@ -53,7 +64,7 @@ struct PlaceShared : PassWrapper<PlaceShared, OperationPass<gpu::GPUModuleOp>> {
         for (Type Tile : Pipe.getPipe().getType().getTiles())
           if (auto Shared = dyn_cast<SharedType>(Tile))
             Alignment = std::max(Alignment, Shared.getAlignment());
-        Rooms.push_back({Op, Alignment, pipeBytes(Pipe.getPipe().getType())});
+        Rooms.push_back({Op, Alignment, bytesOf(Pipe)});
       } else if (auto Alloc = dyn_cast<AllocOp>(Op)) {
         SharedType Tile = Alloc.getTile().getType();
         Rooms.push_back({Op, Tile.getAlignment(), Tile.getBytes()});

@@ -8,8 +8,9 @@
 ///
 /// \file
 /// softmax(q·kᵀ)·v of at most 16 rows at a time, which are the queries of all
-/// heads that share keys and values. Those are read once, by cp.async into a
-/// ring in shared memory, and multiplied by mma.sync (m16n8k16).
+/// heads that share keys and values. Those are read once, by cp.async into the
+/// warp's ring in shared memory (tile.pipe cp_async), and multiplied by
+/// mma.sync (m16n8k16).
 ///
 ///   cluster       all keys of a group and 8 or 16 rows
 ///    └ block      every so many steps of them
@@ -37,8 +38,6 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -51,7 +50,6 @@ using shape::Expr;
 namespace {
 /// Keys of a lane in 16, behind its first: its scores' columns.
 constexpr int64_t LaneKeys[] = {0, 1, 8, 9};
-constexpr int64_t GlobalSpace = 1, SharedSpace = 3;
 /// prmt: the lower, and the upper halves of two words; the lower, and the upper
 /// two bytes of both in turn.
 constexpr int64_t LowHalves = 0x5410, HighHalves = 0x7632;
@@ -62,39 +60,12 @@ constexpr int64_t LowBytes = 0x5140, HighBytes = 0x7362;
 // The thread's place
 //===----------------------------------------------------------------------===//
 
-Value AttentionDecode::bytesAt(Value Pointer, Value Bytes) {
-  return LLVM::GEPOp::create(W.B, W.Loc, Pointer.getType(), W.B.getI8Type(),
-                             Pointer, ArrayRef<LLVM::GEPArg>{Bytes});
-}
-
-Value AttentionDecode::bytesAt(Value Pointer, int64_t Bytes) {
-  if (Bytes == 0)
-    return Pointer;
-  return LLVM::GEPOp::create(W.B, W.Loc, Pointer.getType(), W.B.getI8Type(),
-                             Pointer, ArrayRef<LLVM::GEPArg>{int32_t(Bytes)});
-}
-
-/// The address of a memref in one of the GPU's spaces.
-static Value pointerTo(GpuWriter &W, Value Memref, int64_t Space) {
-  Value Address =
-      memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Memref);
-  Address = arith::IndexCastOp::create(W.B, W.Loc, W.B.getI64Type(), Address);
-  return LLVM::IntToPtrOp::create(
-      W.B, W.Loc, LLVM::LLVMPointerType::get(W.B.getContext(), Space), Address);
-}
-
 /// The element [batch, head, row, column] in its buffer.
 Value AttentionDecode::offsetOf(const HeadsInMemory &H, ValueRange At) {
   Value Sum = W.mul(W.index(H.FirstHead), W.size(H.StrideSizes[1]));
   for (auto [Index, Stride] : llvm::zip_equal(At, H.StrideSizes))
     Sum = W.add(Sum, W.mul(Index, W.size(Stride)));
   return Sum;
-}
-
-Value AttentionDecode::globalPointer(const HeadsInMemory &H, ValueRange At) {
-  Value Base = pointerTo(W, Form.Func.getArgument(H.Argument), GlobalSpace);
-  Value Bytes = W.mul(offsetOf(H, At), W.index(Shape.ElementBytes));
-  return bytesAt(Base, toI64(Bytes));
 }
 
 AttentionDecode::Row AttentionDecode::rowAt(Value InTile) {
@@ -123,12 +94,7 @@ void AttentionDecode::place() {
   Thread = W.thread();
   // All lanes of a warp agree on its number, and ptxas is told so: its loops
   // are uniform.
-  Value Mine = arith::IndexCastOp::create(W.B, W.Loc, W.B.getI32Type(),
-                                          Div(Thread, W.index(32)));
-  Value Same =
-      gpu::ShuffleOp::create(W.B, W.Loc, Mine, 0, 32, gpu::ShuffleMode::IDX)
-          .getShuffleResult();
-  Warp = arith::IndexCastOp::create(W.B, W.Loc, W.B.getIndexType(), Same);
+  Warp = tile::WarpOp::create(W.B, W.Loc, W.B.getIndexType());
   Lane = Rem(Thread, W.index(32));
   G = Div(Lane, W.index(4));
   T = Rem(Lane, W.index(4));
@@ -146,17 +112,9 @@ void AttentionDecode::place() {
   for (int64_t Half = 0; Half < halves(); ++Half)
     Rows.push_back(rowAt(W.add(G, W.index(8 * Half))));
 
-  auto Bytes = MemRefType::get(
-      {ShapedType::kDynamic}, W.B.getI8Type(), MemRefLayoutAttrInterface(),
-      gpu::AddressSpaceAttr::get(W.B.getContext(),
-                                 gpu::GPUDialect::getWorkgroupAddressSpace()));
-  Value Memory = gpu::DynamicSharedMemoryOp::create(W.B, W.Loc, Bytes);
-  Shared = pointerTo(W, Memory, SharedSpace);
-  Ring = bytesAt(Shared,
-                 toI64(W.mul(Warp, W.index(S.Stages * S.stepBytes(Shape)))));
-  KeyLine = lineOf(A.K, S.keyLanes(Shape), Shape.Depth);
-  ValueLine = lineOf(A.V, S.valueLanes(Shape), Shape.Width);
-  setSwizzles();
+  KeyRows = rowsOf(A.K, Shape.Depth);
+  ValueRows = rowsOf(A.V, Shape.Width);
+  declareRing();
 }
 
 /// Of each four pieces of a key this lane's elements of q, as words; zeros
@@ -201,14 +159,14 @@ AttentionDecode::Values AttentionDecode::State::list() const {
   Values All(Sums);
   llvm::append_range(All, Most);
   llvm::append_range(All, Total);
-  All.push_back(Stage);
+  All.push_back(At);
   return All;
 }
 
 AttentionDecode::State AttentionDecode::stateOf(ValueRange From) const {
   State S;
   auto Rows = size_t(halves());
-  S.Stage = From.back();
+  S.At = From.back();
   From = From.drop_back();
   llvm::append_range(S.Total, From.take_back(Rows));
   From = From.drop_back(Rows);
@@ -222,21 +180,17 @@ AttentionDecode::State AttentionDecode::start() {
   Now.Sums.assign(widthChunks() * pairsOfPiece() * 4 * halves(), f32(0));
   Now.Most.assign(halves(), f32(-INFINITY));
   Now.Total.assign(halves(), f32(0));
-  Now.Stage = i32(0);
+  Now.At = cursor();
   return Now;
 }
 
-Value AttentionDecode::load(Type Ty, Value Pointer) {
-  unsigned Bytes = 4;
-  if (auto Vector = dyn_cast<VectorType>(Ty))
-    Bytes *= Vector.getNumElements();
-  return LLVM::LoadOp::create(W.B, W.Loc, Ty, Pointer, Bytes);
-}
-
-/// Four words of shared memory.
-AttentionDecode::Values AttentionDecode::words(Value From, int64_t Bytes) {
-  Value Words =
-      load(VectorType::get({4}, W.B.getI32Type()), bytesAt(From, Bytes));
+/// 16 bytes of a tile's row as four words.
+AttentionDecode::Values AttentionDecode::words(Value Tile, Value Row,
+                                               int64_t RowOffset, Value Column,
+                                               int64_t ColumnOffset) {
+  Value Words = tile::LoadVectorOp::create(
+      W.B, W.Loc, vectorOf(4, W.B.getI32Type()), Tile, Row, RowOffset, Column,
+      ColumnOffset, IntegerAttr());
   Values All;
   for (int64_t I = 0; I < 4; ++I)
     All.push_back(vector::ExtractOp::create(W.B, W.Loc, Words, I));
@@ -244,16 +198,13 @@ AttentionDecode::Values AttentionDecode::words(Value From, int64_t Bytes) {
 }
 
 /// Products of the rows with the step's keys: for each 8 keys a fragment.
-SmallVector<AttentionDecode::Values> AttentionDecode::scores(Value Stage) {
-  Value None = i32(0);
+SmallVector<AttentionDecode::Values> AttentionDecode::scores(Value KeyTile) {
+  Value None = i32(0), Column = W.mul(T, W.index(pieceElements()));
   SmallVector<Values> Scores(S.Keys / 8, Values(4, f32(0)));
   for (int64_t Chunk = 0; Chunk < depthChunks(); ++Chunk) {
-    // Rows of 8 keys, and 8 pieces, stand alike.
-    Value Mine =
-        bytesAt(Stage, placeIn(KeyLine, G, W.add(T, W.index(4 * (Chunk % 2)))));
     for (auto [Eight, Sums] : llvm::enumerate(Scores)) {
-      Values Key = words(Mine, int64_t(Eight) * 8 * KeyLine.Lanes * PieceBytes +
-                                   Chunk / 2 * 8 * PieceBytes);
+      Values Key =
+          words(KeyTile, G, int64_t(Eight) * 8, Column, Chunk * depthChunk());
       if (A.hasCodes()) {
         Values Numbers;
         for (Value Codes : Key)
@@ -372,7 +323,7 @@ Value AttentionDecode::ofRow(Value V, int64_t Which) {
 /// Adds powers · values, as valuesᵀ · powersᵀ: a row's scores of two keys are
 /// what the second operand has of them, and the sums fill their fragments with
 /// 8 rows.
-void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Stage,
+void AttentionDecode::addValues(ArrayRef<Values> Scores, Value ValueTile,
                                 State &Now) {
   auto Two = VectorType::get({2}, W.B.getF32Type());
   auto Packed = [&](int64_t Eight, int64_t Half) -> Value {
@@ -391,9 +342,8 @@ void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Stage,
     return {numbersOf(Codes, 0), numbersOf(Codes, 1)};
   };
   int64_t PairsOfWord = pairsOfPiece() / 4;
-  Value Mine = bytesAt(bytesAt(Stage, S.keyBytes(Shape)),
-                       placeIn(ValueLine, W.mul(T, W.index(2)), G));
-  int64_t LineBytes = ValueLine.Lanes * PieceBytes;
+  Value FirstKey = W.mul(T, W.index(2)),
+        Column = W.mul(G, W.index(pieceElements()));
   for (int64_t Sixteen = 0; Sixteen < S.Keys / 16; ++Sixteen) {
     SmallVector<Values> Powers;
     for (int64_t Half = 0; Half < halves(); ++Half)
@@ -405,8 +355,8 @@ void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Stage,
       NVVM::SyncWarpOp::create(W.B, W.Loc, i32(-1));
       SmallVector<Values> Lines;
       for (int64_t Key : LaneKeys)
-        Lines.push_back(words(Mine, (16 * Sixteen + Key) * LineBytes +
-                                        Chunk * 8 * PieceBytes));
+        Lines.push_back(words(ValueTile, FirstKey, 16 * Sixteen + Key, Column,
+                              Chunk * widthChunk()));
       for (int64_t Pair = 0; Pair < pairsOfPiece(); ++Pair) {
         Values Both;
         for (int64_t Key : {0, 2})
@@ -426,36 +376,42 @@ void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Stage,
 
 AttentionDecode::State AttentionDecode::step(Value First, const State &Before) {
   State Now = Before;
-  // What all lanes have copied is there; and what they have read of the step
-  // before may be written: its stage is the next to be filled.
-  NVVM::CpAsyncWaitGroupOp::create(W.B, W.Loc, S.Stages - 2);
-  NVVM::SyncWarpOp::create(W.B, W.Loc, i32(-1));
-  Value Free = Before.Stage;
+  auto Full = tile::StageType::get(W.B.getContext(), tile::StageState::Full);
+  Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Ring, Before.At,
+                                     /*in_flight=*/S.Stages - 2);
+  // What was read in the step before is free now, and the next to be filled.
+  Value Ahead = Before.At;
   for (int64_t I = 1; I < S.Stages; ++I)
-    Free = nextStage(Free);
-  fill(W.add(First, W.index(S.stride() * (S.Stages - 1))), Free);
-  Value Stage = bytesAt(Ring, Before.Stage);
-  SmallVector<Values> Scores = scores(Stage);
+    Ahead = next(Ring, Ahead);
+  fill(W.add(First, W.index(S.stride() * (S.Stages - 1))), Ahead);
+  auto Tiles = tile::TilesOp::create(W.B, W.Loc, StageTiles, Ring, Stage);
+  SmallVector<Values> Scores = scores(Tiles.getResult(0));
   for (int64_t Half = 0; Half < halves(); ++Half) {
     scoreRow(Scores, First, Half);
     softmax(Scores, Half, Now);
   }
-  addValues(Scores, Stage, Now);
-  Now.Stage = nextStage(Before.Stage);
+  addValues(Scores, Tiles.getResult(1), Now);
+  tile::ReleaseOp::create(W.B, W.Loc, Ring, Stage);
+  Now.At = next(Ring, Before.At);
   return Now;
 }
 
 AttentionDecode::State AttentionDecode::walkKeys() {
   Value First =
       W.mul(W.add(W.mul(Rank, W.index(S.Warps)), Warp), W.index(S.Keys));
-  for (int64_t I = 0; I < S.Stages - 1; ++I)
-    fill(W.add(First, W.index(I * S.stride())), i32(I * S.stepBytes(Shape)));
+  State Start = start();
+  Value Ahead = Start.At;
+  for (int64_t I = 0; I < S.Stages - 1; ++I) {
+    fill(W.add(First, W.index(I * S.stride())), Ahead);
+    Ahead = next(Ring, Ahead);
+  }
   return stateOf(W.loop(
-      First, End, W.index(S.stride()), start().list(),
+      First, End, W.index(S.stride()), Start.list(),
       [&](Value At, ValueRange In) { return step(At, stateOf(In)).list(); }));
 }
 
 LogicalResult AttentionDecode::emit(GpuLaunch &Launch) {
+  W.B.getContext()->loadDialect<tile::TileDialect>();
   Element = A.Q.Element;
   place();
   loadQueries();
@@ -467,7 +423,6 @@ LogicalResult AttentionDecode::emit(GpuLaunch &Launch) {
   Launch.Grid[0] = (Tiles * A.Groups * A.Batch * Expr(S.Blocks)).str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
   Launch.Cluster = int32_t(S.Blocks);
-  Launch.SharedBytes = S.sharedBytes(Shape);
   // Left to its own judgement ptxas 13.0 keeps to 80 registers, and spills.
   Launch.ResidentBlocks = 1;
   return Result;

@@ -8,8 +8,8 @@
 ///
 /// \file
 /// The builder's class: AttentionDecode.cpp has a warp's way through its keys,
-/// AttentionDecodeCopies.cpp how they come, AttentionDecodeReduce.cpp how warps
-/// and blocks put their parts together.
+/// AttentionDecodeCopies.cpp its ring of stages and how keys come there,
+/// AttentionDecodeReduce.cpp how warps and blocks put their parts together.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONDECODE_H
@@ -41,17 +41,15 @@ private:
   /// rows g and g + 8 the greatest score and the total of the thread's keys.
   struct State {
     Values Sums, Most, Total;
-    Value Stage; ///< i32: byte in the ring, of the step that comes next
+    Value At; ///< the ring's stage of the step that comes next
     Values list() const;
   };
 
-  /// How rows of keys, or of values, are copied: `Lanes` lanes a row.
-  struct Line {
-    int64_t Lanes = 0, Size = 0; ///< Size: elements of a row
-    Value From;                  ///< this lane's place in the first rows
-    Value Bytes;                 ///< i64: from a row to the next
-    /// In shared memory a row's 16 bytes stand at their number xor this.
-    std::function<Value(Value Row)> Swizzle;
+  /// The rows of keys, or of values, that a group of heads shares.
+  struct SharedRows {
+    Value Memory;        ///< a flat memref
+    Value First, Stride; ///< index, in elements: row 0, and from row to row
+    int64_t Columns = 0;
   };
 
   /// Bytes of one copy; elements of 16 bits in as many.
@@ -59,30 +57,26 @@ private:
 
   // The thread's place.
   void place();
-  void setSwizzles();
-  Line lineOf(const HeadsInMemory &H, int64_t Lanes, int64_t Size);
+  void declareRing();
+  SharedRows rowsOf(const HeadsInMemory &H, int64_t Columns);
   Row rowAt(Value InTile);
-  Value globalPointer(const HeadsInMemory &H, ValueRange At);
   Value offsetOf(const HeadsInMemory &H, ValueRange At);
   void loadQueries();
 
   // A warp's steps.
   State start();
   State stateOf(ValueRange From) const;
-  void fill(Value First, Value Stage);
-  void fillLines(const Line &L, Value First, Value To);
-  Value placeIn(const Line &L, Value Row, Value Piece);
-  Value nextStage(Value Stage);
-  void copy(Value From, Value To, Value Inside);
-  Values words(Value From, int64_t Bytes);
+  void fill(Value First, Value At);
+  Values words(Value Tile, Value Row, int64_t RowOffset, Value Column,
+               int64_t ColumnOffset);
   Value bytesOf(Value Low, Value High, int64_t Which);
   Value numbersOf(Value Codes, int64_t Half);
   State step(Value First, const State &Before);
-  llvm::SmallVector<Values> scores(Value Stage);
+  llvm::SmallVector<Values> scores(Value KeyTile);
   void scoreRow(llvm::SmallVector<Values> &Scores, Value First, int64_t Half);
   Value scaled(Value Score, const Row &Of, Value Key);
   void softmax(llvm::SmallVector<Values> &Scores, int64_t Half, State &Now);
-  void addValues(llvm::ArrayRef<Values> Scores, Value Stage, State &Now);
+  void addValues(llvm::ArrayRef<Values> Scores, Value ValueTile, State &Now);
   State walkKeys();
   Value ofRow(Value V, int64_t Which);
   /// Four sums: of columns piece · (8 Chunk + g) + 2 Word and the next, those
@@ -91,8 +85,8 @@ private:
     return ((Half * widthChunks() + Chunk) * pairsOfPiece() + Word) * 4;
   }
 
-  // Parts. A part is a row after the other: sums, greatest score, total.
-  Value partPointer(Value Row, int64_t Part);
+  // Parts. A part is a row after the other: sums, greatest score, total. Behind
+  // the warps' parts is the block's.
   void storePart(const State &End);
   void reduceWarps();
   void reduceBlocks();
@@ -101,11 +95,11 @@ private:
   struct Reduced {
     Value Sums, Most, Total; ///< Sums: four neighbours
   };
-  Reduced reduceParts(int64_t Count,
-                      llvm::function_ref<Value(int64_t Part)> RowPointer,
-                      Value Column);
+  /// A vector of part `Part`, from an element of a row on.
+  using LoadPart = llvm::function_ref<Value(mlir::Type Ty, int64_t Part,
+                                            Value Column, int64_t Offset)>;
+  Reduced reduceParts(int64_t Count, LoadPart Load, Value Column);
   void storeResult(const Reduced &J, Value Row, Value Column);
-  void syncCluster();
 
   // Small pieces.
   int64_t halves() const { return S.Rows / 8; }
@@ -122,22 +116,16 @@ private:
   int64_t widthChunks() const {
     return (Shape.Width + widthChunk() - 1) / widthChunk();
   }
-  int64_t partRowBytes() const { return S.partBytes(Shape) / S.Rows; }
   Value choose(Value Condition, Value X, Value Y) {
     return W.B.createOrFold<mlir::arith::SelectOp>(W.Loc, Condition, X, Y);
   }
-  Value toI64(Value Index) {
-    return W.B.createOrFold<mlir::arith::IndexCastOp>(W.Loc, W.B.getI64Type(),
-                                                      Index);
-  }
-  /// Byte in a part's row of its greatest score and its total.
-  int64_t endsAt() const { return widthChunks() * widthChunk() * 4; }
+  /// Where in a part's row its greatest score and its total are.
+  int64_t endsAt() const { return widthChunks() * widthChunk(); }
   Value shiftOf(Value Most);
   Value exp2(Value X);
-  Value bytesAt(Value Pointer, Value Bytes);
-  Value bytesAt(Value Pointer, int64_t Bytes);
-  Value load(mlir::Type Ty, Value Pointer);
-  void store(Value V, Value Pointer);
+  mlir::VectorType vectorOf(int64_t Count, mlir::Type Element) {
+    return mlir::VectorType::get({Count}, Element);
+  }
 
   AttentionKernel &A;
   const schedule::DecodeShape &Shape;
@@ -147,9 +135,10 @@ private:
   Value Thread, Warp, Lane, G, T, Rank, Batch, Group, TileRow; ///< index
   Value End;                   ///< index: keys that the tile's rows see
   llvm::SmallVector<Row> Rows; ///< this thread's
-  Value Shared;                ///< all of it
-  Value Ring;                  ///< the warp's
-  Line KeyLine, ValueLine;
+  Value Ring;                  ///< the warp's stages: a tile of keys, of values
+  mlir::SmallVector<mlir::Type> StageTiles;
+  SharedRows KeyRows, ValueRows;
+  Value Parts; ///< a tile of f32, where the rings were
   llvm::SmallVector<llvm::SmallVector<Values>> Q; ///< [chunk][half] words
   mlir::LogicalResult Result = mlir::success();
 };

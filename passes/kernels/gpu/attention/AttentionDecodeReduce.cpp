@@ -15,81 +15,72 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionDecode.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
 namespace kpc::kernels {
 
-/// Of a cluster's shared memory.
-static constexpr int64_t ClusterSpace = 7;
-
-void AttentionDecode::store(Value V, Value Pointer) {
-  unsigned Bytes = 4 * cast<VectorType>(V.getType()).getNumElements();
-  LLVM::StoreOp::create(W.B, W.Loc, V, Pointer, Bytes);
-}
-
-/// A row of a warp's part; behind the warps', of the block's.
-Value AttentionDecode::partPointer(Value Row, int64_t Part) {
-  Value Bytes = W.mul(Row, W.index(partRowBytes()));
-  return bytesAt(bytesAt(Shared, toI64(Bytes)), Part * S.partBytes(Shape));
-}
-
 /// A lane's sums are a piece's columns of two rows in each chunk; its totals
 /// are another row's.
 void AttentionDecode::storePart(const State &End) {
-  // Copies that nobody waits for write zeros here.
-  NVVM::CpAsyncWaitGroupOp::create(W.B, W.Loc, 0);
-  W.barrier();
-  auto Two = VectorType::get({2}, W.B.getF32Type()),
-       Four = VectorType::get({4}, W.B.getF32Type());
-  Value Before = W.mul(Warp, W.index(S.Rows));
+  // Copies that nobody waits for write zeros where parts will be.
+  tile::DrainOp::create(W.B, W.Loc, Ring, End.At);
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+  Type F32 = W.B.getF32Type();
+  constexpr int64_t EndsPadded = 4; // greatest score, total, and nothing twice
+  Parts = tile::ReuseOp::create(
+      W.B, W.Loc,
+      tile::SharedType::get(W.B.getContext(),
+                            {(S.Warps + 1) * S.Rows, endsAt() + EndsPadded},
+                            F32,
+                            /*swizzle=*/0),
+      Ring);
+  auto Store = [&](Value Vector, Value Row, int64_t RowOffset, Value Column,
+                   int64_t ColumnOffset) {
+    tile::StoreVectorOp::create(W.B, W.Loc, Vector, Parts, Row, RowOffset,
+                                Column, ColumnOffset);
+  };
+  Value Before = W.mul(Warp, W.index(S.Rows)),
+        SumRow = W.add(Before, W.mul(T, W.index(2))), EndRow = W.add(Before, G),
+        None = W.index(0), Column = W.mul(G, W.index(pieceElements()));
   for (int64_t Half = 0; Half < halves(); ++Half) {
-    Value FirstRow = W.add(Before, W.index(8 * Half));
-    for (int64_t Row = 0; Row < 2; ++Row) {
-      Value To = partPointer(
-          W.add(FirstRow, W.add(W.mul(T, W.index(2)), W.index(Row))), 0);
-      To = bytesAt(To, toI64(W.mul(G, W.index(pieceElements() * 4))));
+    for (int64_t Row = 0; Row < 2; ++Row)
       for (int64_t Chunk = 0; Chunk < widthChunks(); ++Chunk)
         for (int64_t Word = 0; Word < pairsOfPiece(); Word += 2) {
           Values Some;
           for (int64_t I : {0, 2, 4, 6})
             Some.push_back(End.Sums[sumsAt(Half, Chunk, Word) + I + Row]);
-          store(vector::FromElementsOp::create(W.B, W.Loc, Four, Some),
-                bytesAt(To, (widthChunk() * Chunk + 2 * Word) * 4));
+          Store(vector::FromElementsOp::create(W.B, W.Loc, vectorOf(4, F32),
+                                               Some),
+                SumRow, 8 * Half + Row, Column,
+                widthChunk() * Chunk + 2 * Word);
         }
-    }
     Value Total = End.Total[Half];
     for (int32_t Mask : {1, 2})
       Total = compute<arith::AddFOp>(Total, W.shuffleXor(Total, Mask));
     // All lanes of a row store the same.
-    store(vector::FromElementsOp::create(W.B, W.Loc, Two,
+    Store(vector::FromElementsOp::create(W.B, W.Loc, vectorOf(2, F32),
                                          Values{End.Most[Half], Total}),
-          bytesAt(partPointer(W.add(FirstRow, G), 0), endsAt()));
+          EndRow, 8 * Half, None, endsAt());
   }
-  W.barrier();
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
 }
 
-/// Of `Count` parts, whose rows begin at `RowPointer`, the four columns from
-/// `Column` on.
-AttentionDecode::Reduced AttentionDecode::reduceParts(
-    int64_t Count, function_ref<Value(int64_t)> RowPointer, Value Column) {
-  auto Two = VectorType::get({2}, W.B.getF32Type()),
-       Four = VectorType::get({4}, W.B.getF32Type());
-  Value Bytes = W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getI64Type(),
-                                                     W.mul(Column, W.index(4)));
+/// Of `Count` parts the four columns of a row from `Column` on.
+AttentionDecode::Reduced
+AttentionDecode::reduceParts(int64_t Count, LoadPart Load, Value Column) {
+  auto Two = vectorOf(2, W.B.getF32Type()),
+       Four = vectorOf(4, W.B.getF32Type());
+  Value None = W.index(0);
   Values Sums, Most, Total;
   Reduced All;
   for (int64_t Part = 0; Part < Count; ++Part) {
-    Value Row = RowPointer(Part);
-    Value Ends = load(Two, bytesAt(Row, endsAt()));
+    Value Ends = Load(Two, Part, None, endsAt());
     Most.push_back(vector::ExtractOp::create(W.B, W.Loc, Ends, int64_t(0)));
     Total.push_back(vector::ExtractOp::create(W.B, W.Loc, Ends, int64_t(1)));
-    Sums.push_back(load(Four, bytesAt(Row, Bytes)));
+    Sums.push_back(Load(Four, Part, Column, 0));
     All.Most = All.Most ? compute<arith::MaxNumFOp>(All.Most, Most.back())
                         : Most.back();
   }
@@ -119,47 +110,46 @@ void AttentionDecode::eachUnit(Value First, Value Step,
 }
 
 void AttentionDecode::reduceWarps() {
+  int64_t OfBlock = S.Warps * S.Rows;
   eachUnit(Thread, W.index(S.threads()), [&](Value Row, Value Column) {
-    Reduced J = reduceParts(
-        S.Warps, [&](int64_t Part) { return partPointer(Row, Part); }, Column);
+    auto Load = [&](Type Ty, int64_t Part, Value At, int64_t Offset) -> Value {
+      return tile::LoadVectorOp::create(
+          W.B, W.Loc, Ty, Parts, Row, Part * S.Rows, At, Offset, IntegerAttr());
+    };
+    Reduced J = reduceParts(S.Warps, Load, Column);
     if (S.Blocks == 1)
       return storeResult(J, Row, Column);
-    Value To = partPointer(Row, S.Warps);
-    store(J.Sums, bytesAt(To, toI64(W.mul(Column, W.index(4)))));
+    tile::StoreVectorOp::create(W.B, W.Loc, J.Sums, Parts, Row, OfBlock, Column,
+                                /*column_offset=*/0);
     Value Ends = vector::FromElementsOp::create(
-        W.B, W.Loc, VectorType::get({2}, W.B.getF32Type()),
-        Values{J.Most, J.Total});
+        W.B, W.Loc, vectorOf(2, W.B.getF32Type()), Values{J.Most, J.Total});
+    Value None = W.index(0);
     Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
-                                          Column, W.index(0));
-    W.when(IsFirst, [&] { store(Ends, bytesAt(To, endsAt())); });
+                                          Column, None);
+    W.when(IsFirst, [&] {
+      tile::StoreVectorOp::create(W.B, W.Loc, Ends, Parts, Row, OfBlock, None,
+                                  endsAt());
+    });
   });
-}
-
-/// Arriving releases and waiting acquires what was written.
-void AttentionDecode::syncCluster() {
-  UnitAttr Aligned = W.B.getUnitAttr();
-  NVVM::ClusterArriveOp::create(W.B, W.Loc, Aligned);
-  NVVM::ClusterWaitOp::create(W.B, W.Loc, Aligned);
 }
 
 /// Each block finishes its share of the columns.
 void AttentionDecode::reduceBlocks() {
-  syncCluster();
-  auto There = LLVM::LLVMPointerType::get(W.B.getContext(), ClusterSpace);
+  // Arriving releases and waiting acquires what was written.
+  tile::ClusterSyncOp::create(W.B, W.Loc, /*aligned=*/true);
   Value First = W.add(W.mul(Rank, W.index(S.threads())), Thread);
   eachUnit(First, W.index(S.threads() * S.Blocks),
            [&](Value Row, Value Column) {
-             Value Here = partPointer(Row, S.Warps);
-             storeResult(reduceParts(
-                             S.Blocks,
-                             [&](int64_t Part) -> Value {
-                               return NVVM::MapaOp::create(W.B, W.Loc, There,
-                                                           Here, i32(Part));
-                             },
-                             Column),
-                         Row, Column);
+             auto Load = [&](Type Ty, int64_t Block, Value At,
+                             int64_t Offset) -> Value {
+               return tile::LoadVectorOp::create(
+                   W.B, W.Loc, Ty, Parts, Row, S.Warps * S.Rows, At, Offset,
+                   W.B.getI32IntegerAttr(int32_t(Block)));
+             };
+             storeResult(reduceParts(S.Blocks, Load, Column), Row, Column);
            });
-  syncCluster(); // nobody ends whose memory is still read
+  // Nobody ends whose memory is still read.
+  tile::ClusterSyncOp::create(W.B, W.Loc, /*aligned=*/true);
 }
 
 void AttentionDecode::storeResult(const Reduced &J, Value InTile,

@@ -10,7 +10,7 @@
 // CHECK-LABEL: gpu.module @codes
 // CHECK: kernel.schedule = #kernel.schedule<"decode 8 rows x
 // CHECK: %[[BY:.*]] = arith.constant 2.500000e-01 : f32
-// CHECK: nvvm.cp.async.shared.global
+// CHECK: tile.cp_async_rows {{.*}} : memref<?xi8
 // CHECK: scf.for
 // CHECK: nvvm.convert.f8x2.to.f16x2 %{{.*}} : vector<2xi8>{{ ?}}(f8E4M3FN) -> vector<2xf16>
 // CHECK: nvvm.mma.sync

@@ -15,55 +15,63 @@
 
 // Attention of typically one query, six heads on two: a causal mask and a mask in memory. Three rows of a product for each two keys' heads.
 
+// Rows of keys and of values, whose units of 16 bytes change places.
+// CHECK: !smem = !tile.smem<[{{16|32}}, 64], f16, row_swizzle [1, 6, 1]>
+// CHECK: !smem1 = !tile.smem<[{{16|32}}, 64], f16, row_swizzle [2, 5, 3]>
+// CHECK: !pipe = !tile.pipe<{{[0-9]+}} of [!smem, !smem1]>
 // CHECK-LABEL: gpu.module @decode
 // CHECK-SAME: kernel.schedule_costs = ["decode 8 rows x
 // CHECK: gpu.func @decode(
 // HOPPER-SAME: grid = ["floordiv(arg5*3 + 7, 8)*32", "1", "1"]
 // AMPERE-SAME: grid = ["floordiv(arg5*3 + 7, 8)*4", "1", "1"]
-// CHECK-SAME: block = [{{[0-9]+}}, 1, 1], shared = {{[0-9]+}}
+// CHECK-SAME: block = [{{[0-9]+}}, 1, 1]
 // HOPPER-SAME: cluster = 8
 // CHECK-SAME: nvvm.minctasm = 1 : i32
 
-// The lane's queries, then the first steps' copies.
-// CHECK: %[[SHARED:.*]] = gpu.dynamic_shared_memory
+// Each warp has a ring; the lane's queries, then the first steps' copies.
+// CHECK: tile.warp
+// CHECK: %[[RING:.*]] = tile.pipe cp_async warps {{[0-9]+}} : !pipe
 // CHECK: vector.load {{.*}} vector<8xf16>
-// CHECK: %[[BYTES:.*]] = arith.select %{{.*}}, %c16_i32, %c0_i32 : i32
-// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[BYTES]]
-// CHECK: nvvm.cp.async.commit.group
+// CHECK: tile.acquire %[[RING]]
+// CHECK: tile.cp_async_rows %{{.*}} stride %{{.*}} rows %{{.*}} columns 64 into %{{.*}} signal %[[RING]]
+// CHECK: tile.cp_async_rows
+// CHECK: tile.commit %[[RING]]
 
 // A step: the next copies begin before this one is multiplied.
 // CHECK: scf.for
-// CHECK: nvvm.cp.async.wait.group
-// CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK: nvvm.cp.async.shared.global
-// CHECK: nvvm.cp.async.commit.group
-// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
+// CHECK: %[[FULL:.*]] = tile.wait %[[RING]]
+// CHECK: %[[FREE:.*]] = tile.acquire %[[RING]]
+// CHECK: tile.cp_async_rows
+// CHECK: tile.commit %[[RING]][%[[FREE]]]
+// CHECK: %[[STEP:.*]]:2 = tile.tiles %[[RING]][%[[FULL]]]
+// CHECK: tile.load_vector %[[STEP]]#0[%{{.*}}, %{{.*}}] : !smem -> vector<4xi32>
 // CHECK: nvvm.mma.sync
 // CHECK: memref.load %{{.*}} : memref<2x1x?x?xi8
 // CHECK: gpu.shuffle xor
 // CHECK: llvm.nvvm.ex2.approx.ftz.f
 // CHECK: gpu.shuffle idx
 // CHECK: nvvm.bar.warp.sync
+// CHECK: tile.load_vector %[[STEP]]#1
 // CHECK: nvvm.prmt
 // CHECK: nvvm.mma.sync
+// CHECK: tile.release %[[RING]][%[[FULL]]]
 // CHECK: scf.yield
 
 // Warps' parts, in order.
-// CHECK: nvvm.cp.async.wait.group 0
-// CHECK-NEXT: gpu.barrier
-// CHECK: llvm.store %{{.*}} : vector<4xf32>, !llvm.ptr<3>
-// CHECK: gpu.barrier
+// CHECK: tile.drain %[[RING]]
+// CHECK-NEXT: tile.sync block
+// CHECK: %[[PARTS:.*]] = tile.reuse %[[RING]] : !pipe -> !smem
+// CHECK: tile.store_vector %{{.*}} to %[[PARTS]]{{.*}} vector<4xf32>
+// CHECK: tile.sync block
 // CHECK: scf.for
+// CHECK: tile.load_vector %[[PARTS]]
 // CHECK: arith.maxnumf
-// HOPPER: nvvm.cluster.arrive
-// HOPPER-NEXT: nvvm.cluster.wait
+// HOPPER: tile.cluster_sync aligned
 // HOPPER: scf.for
-// HOPPER: nvvm.mapa
-// HOPPER: llvm.load %{{.*}} : !llvm.ptr<7> -> vector<4xf32>
-// AMPERE-NOT: nvvm.mapa
+// HOPPER: tile.load_vector %[[PARTS]]{{.*}} of block 7 : !{{.*}} -> vector<4xf32>
+// AMPERE-NOT: of block
 // CHECK: vector.store %{{.*}} : memref<?xf16, strided<[1]>>, vector<4xf16>
-// HOPPER: nvvm.cluster.arrive
-// HOPPER-NEXT: nvvm.cluster.wait
+// HOPPER: tile.cluster_sync aligned
 
 #id = affine_map<(a, b, c, d) -> (a, b, c, d)>
 #turned = affine_map<(a, b, c, d) -> (a, c, b, d)>
