@@ -244,6 +244,40 @@ def resized_inside(branch, by):
     return build
 
 
+def counted(*nodes, outputs, constants=()):
+    """`count` is how many elements are positive, `back` as many from the end."""
+    def build():
+        before = [node("Greater", ["x", "zero"], ["flags"]), node("Cast", ["flags"], ["ones"], to=INT64),
+                  node("ReduceSum", ["ones"], ["count"], keepdims=0), node("Unsqueeze", ["count", "first"], ["counts"]),
+                  node("Neg", ["counts"], ["back"]), node("Reshape", ["x", "all"], ["flat"])]
+        given = [constant("zero", np.float32(0)), constant("first", ints(0)), constant("all", ints(-1)), *constants]
+        return model([*before, *nodes], [value("x", ["n", 3])], list(outputs), given), [
+            {"x": RANDOM.normal(size=(size, 3)).astype(np.float32)} for size in (4, 1, 9)]
+    return build
+
+
+NUMBERS = [constant("nought", np.int64(0)), constant("one", np.int64(1)), constant("half", np.float32(0.5)), constant("far", ints(1 << 40)),
+           constant("low", ints(0)), constant("sides", ints(1, 0)), constant("filler", np.float32(7)), constant("two", ints(2)), constant("cut", ints(-1))]
+
+
+def counted_cases():
+    def case(*nodes, outputs):
+        read = {name for each in nodes for name in each.input}
+        return counted(*nodes, outputs=outputs, constants=[number for number in NUMBERS if number.name in read])
+    pads = node("Concat", ["low", "counts", "sides"], ["pads"], axis=0)
+    shorter = [node("Sub", ["two", "counts"], ["less"]), node("Max", ["less", "cut"], ["over"]), node("Concat", ["low", "low", "low", "over"], ["pads"], axis=0)]
+    return {
+        "range": case(node("Range", ["nought", "count", "one"], ["r"]), outputs=[value("r", None, INT64)]),
+        "range-float": case(node("Cast", ["count"], ["f"], to=FLOAT), node("Range", ["zero", "f", "half"], ["r"]), outputs=[value("r", None)]),
+        "pad": case(pads, node("Pad", ["x", "pads", "filler"], ["r"]), outputs=[value("r", None)]),
+        "pad-edge": case(pads, node("Pad", ["x", "pads"], ["r"], mode="edge"), outputs=[value("r", None)]),
+        "slice-front": case(node("Slice", ["flat", "low", "counts"], ["r"]), outputs=[value("r", None)]),
+        "slice-back": case(node("Slice", ["flat", "back", "far"], ["r"]), outputs=[value("r", None)]),
+        "slice-steps": case(node("Slice", ["flat", "low", "back", "low", "two"], ["r"]), outputs=[value("r", None)]),
+        "pad-cuts": case(*shorter, node("Pad", ["x", "pads", "filler"], ["r"]), outputs=[value("r", None)]),
+    }
+
+
 CASES = {
     "non_zero": non_zero, "one_after_another": one_after_another, "independent": independent, "compress": compress,
     "unique": unique(), "unique_unsorted": unique(sorted=0), "unique_rows": unique(axis=0), "unique_columns": unique(axis=1),
@@ -258,6 +292,7 @@ CASES = {
     "scaled_by": resized("scales", mode="linear"), "scaled_plane": scaled_plane, "scaled_by_corners": resized("scales", nearest_mode="ceil", coordinate_transformation_mode="asymmetric")}
 CASES |= {f"resized_in_{'branch' if branch else 'loop'}_by_{by}": resized_inside(branch, by)
           for branch in (True, False) for by in ("sizes", "scales")}
+CASES |= {f"counted-{name}": build for name, build in counted_cases().items()}
 
 
 def problem_of(arguments, name, build, folder):

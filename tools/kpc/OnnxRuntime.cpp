@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/OnnxRuntime.h"
 
+#include "compiler/TakenDims.h"
 #include "compiler/workers/Subprocess.h"
+#include "tools/kpc/Json.h"
 #include "tools/kpc/ReferenceReader.h"
 #include "tools/kpc/tensorfile/TensorFile.h"
 
@@ -23,8 +25,11 @@ using tensorfile::HostTensor;
 /// Reads N.npy for the Nth line of `inputs`, a name, and writes N.npy of the
 /// Nth line of `outputs` under `out-`. With a folder of external data, the
 /// model is a part of another: what is no array of numpy's is left out, and
-/// nothing is optimised. Exit code 3: there is no onnxruntime.
+/// nothing is optimised. Strings are places in the lists of `texts`, lines of
+/// which each second one is a list, and maps are rows. Exit code 3: there is no
+/// onnxruntime.
 static constexpr char Script[] = R"python(
+import json
 import sys
 try:
     import numpy
@@ -34,6 +39,26 @@ except ImportError as error:
     sys.exit(3)
 model, folder, data = sys.argv[1:]
 TYPES = {"tensor(float)": "f4", "tensor(double)": "f8", "tensor(float16)": "f2"}
+with open(folder + "/texts") as lines:
+    texts = [json.loads(line) for line in lines]
+texts = dict(zip(texts[0::2], texts[1::2]))
+
+
+def worded(name, places):
+    table = texts.get(name, [])
+    words = [table[i] if 0 <= i < len(table) else "" for i in places.ravel()]
+    return numpy.array(words, object).reshape(places.shape)
+
+
+def numbered(name, result):
+    if isinstance(result, list) and all(isinstance(row, dict) for row in result):
+        return numpy.array([list(row.values()) for row in result], "f4")
+    if not isinstance(result, numpy.ndarray) or result.dtype.kind not in "OU" or name not in texts:
+        return result
+    table = {word: i for i, word in enumerate(texts[name])}
+    return numpy.array([table.get(word, -1) for word in result.ravel()], "i8").reshape(result.shape)
+
+
 try:
     onnxruntime.set_default_logger_severity(4)
     options = onnxruntime.SessionOptions()
@@ -50,9 +75,11 @@ try:
             name = line[:-1]
             if name in wanted:
                 array = numpy.load(f"{folder}/{number}.npy")
-                feeds[name] = array.astype(TYPES.get(wanted[name].type, array.dtype))
+                kind = wanted[name].type
+                feeds[name] = worded(name, array) if kind == "tensor(string)" else array.astype(TYPES.get(kind, array.dtype))
     with open(folder + "/outputs") as names:
-        results = session.run([line[:-1] for line in names], feeds)
+        names = [line[:-1] for line in names]
+    results = [numbered(*each) for each in zip(names, session.run(names, feeds))]
     for number, result in enumerate(results):
         if not data or isinstance(result, numpy.ndarray):
             numpy.save(f"{folder}/out-{number}.npy", result)
@@ -98,9 +125,13 @@ static bool writeInput(const HostTensor &T, const std::string &Path,
   return writeFile(Path, Text, Error);
 }
 
+static std::string lineOf(const Json &Value) {
+  return Value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 OnnxRuntimeRun runOnnxRuntime(const OnnxRuntimeJob &Job, const Inputs &In,
                               const std::string &Folder) {
-  std::string Error, Names, Outputs;
+  std::string Error, Names, Outputs, Texts;
   bool Written = writeFile(Folder + "/run.py", Script, Error);
   for (size_t I = 0; Written && I < In.Tensors.size(); ++I) {
     Names += In.Tensors[I].Name + "\n";
@@ -109,7 +140,10 @@ OnnxRuntimeRun runOnnxRuntime(const OnnxRuntimeJob &Job, const Inputs &In,
   }
   for (const std::string &Name : Job.Outputs)
     Outputs += Name + "\n";
-  if (!Written || !writeFile(Folder + "/inputs", Names, Error) ||
+  for (const auto &[Name, List] : Job.Texts)
+    Texts += lineOf(Name) + "\n" + List + "\n";
+  if (!Written || !writeFile(Folder + "/texts", Texts, Error) ||
+      !writeFile(Folder + "/inputs", Names, Error) ||
       !writeFile(Folder + "/outputs", Outputs, Error))
     return {OnnxRuntimeRun::Unwritten, Error};
   int Exit = runPython(Job.Model, Folder, Job.DataFolder);
@@ -131,9 +165,20 @@ std::optional<RunValues> runOnnxRuntime(const std::string &OnnxFile,
                                         const Model &Artifact, const Inputs &In,
                                         const std::string &Folder,
                                         Diagnostics &Diags) {
-  OnnxRuntimeJob Job{OnnxFile, "", {}};
-  for (const kpc_port &P : Artifact.outputs())
+  OnnxRuntimeJob Job{OnnxFile, "", {}, {}};
+  auto AddTexts = [&](const std::string &Name) {
+    for (const char *Kind : {"strings:", "labels:"})
+      if (std::string List = Artifact.provenance(
+              (std::string(MetadataPrefix) + Kind + Name).c_str());
+          !List.empty() && Json::accept(List))
+        Job.Texts.emplace_back(Name, lineOf(Json::parse(List)));
+  };
+  for (const kpc_port &P : Artifact.inputs())
+    AddTexts(P.name);
+  for (const kpc_port &P : Artifact.outputs()) {
+    AddTexts(P.name);
     Job.Outputs.emplace_back(P.name);
+  }
   OnnxRuntimeRun Run = runOnnxRuntime(Job, In, Folder);
   switch (Run.How) {
   case OnnxRuntimeRun::Ran:
@@ -152,7 +197,8 @@ std::optional<RunValues> runOnnxRuntime(const std::string &OnnxFile,
     Diags.error(Code::VerifyReference)
         .message("onnxruntime does not run the model: " +
                  printable(Run.Why, 600))
-        .hint("leave --onnxruntime out to compare with kpc's own reference");
+        .hint("give inputs that it takes, as --input NAME=zeros or NAME=FILE, "
+              "or leave --onnxruntime out to compare with kpc's own reference");
     return std::nullopt;
   }
   ReferenceReader Reader(Artifact, Diags);

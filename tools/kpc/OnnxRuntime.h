@@ -17,6 +17,9 @@ struct OnnxRuntimeJob {
   /// Not empty: the model is a part of another, whose external data is there.
   std::string DataFolder;
   std::vector<std::string> Outputs;
+  /// Lists of the strings that inputs and outputs are places in, as JSON, by
+  /// their names.
+  std::vector<std::pair<std::string, std::string>> Texts = {};
 };
 struct OnnxRuntimeRun {
   enum { Ran, Missing, Refused, Unwritten } How = Ran;
