@@ -24,7 +24,7 @@ MOST_ERROR = {"fp32": 5e-5, "tf32": 2e-3, "fp16": 5e-3}  # RMS, of the reference
 
 
 def tensors(arrays, prefix):
-    return {name[len(prefix):]: torch.from_numpy(np.ascontiguousarray(arrays[name])).cuda()
+    return {name[len(prefix):]: torch.from_numpy(np.array(arrays[name])).cuda()
             for name in arrays.files if name.startswith(prefix)}
 
 
