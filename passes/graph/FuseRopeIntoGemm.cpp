@@ -319,11 +319,14 @@ void RopeFuser::replace(GemmRegion &Gemm, RopeRegion &Rope,
           continue;
         SmallVector<Expr> Dims(typeOf(View->getResult(0)).getDims());
         int64_t Count = Heads == Old ? Rope.Rotated : Rope.count();
-        int64_t D = *headsIn(Dims, Sizes.asHeads(Count));
+        int64_t D = headsIn(Dims, Sizes.asHeads(Count))
+                        .value_or(int64_t(Dims.size()) - 2);
         Dims[D] = Expr(Rope.count());
-        Value &All = AllAs[typeOf(Result).withDims(Dims)];
-        if (!All)
-          All = SeenAs(Dims);
+        auto [Known, IsNew] =
+            AllAs.try_emplace(typeOf(Result).withDims(Dims), Value());
+        if (IsNew)
+          Known->second = SeenAs(Dims);
+        Value All = Known->second;
         for (OpOperand &Use : View->getUses()) {
           auto Reader = cast<RegionOp>(Use.getOwner());
           Readers.insert(Reader);
