@@ -9,6 +9,7 @@
 #include "dialects/tile/Tile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace kpc::tile;

@@ -17,7 +17,8 @@
 ///      └──────────────────────── the next wait, where lanes meet ──── released
 ///
 /// Copies complete in the order of their commits, so that a wait for the oldest
-/// committed stage may leave all younger ones in flight, and no more.
+/// committed stage may leave all younger ones in flight, and no more. Places
+/// are followed too: stages are filled, and waited for, one behind the other.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,10 @@ namespace {
 struct Ring {
   int64_t Acquired = 0, Committed = 0, Held = 0;
   int64_t Released = 0; ///< since the last wait: a lane may still read them
-  bool Met = false;     ///< all of the block have met since the last drain
+  /// The place of the oldest committed stage, as far behind that of the last
+  /// loop's begin, or of the ring's.
+  int64_t Oldest = 0;
+  bool Met = false; ///< all of the block have met since the last drain
 
   int64_t taken() const { return Acquired + Committed + Held + Released; }
   /// What loops and branches must leave alike.
@@ -75,6 +79,8 @@ private:
   }
 
   LogicalResult visit(Operation &Op, Ring &Now) {
+    if (isa<CursorOp>(Op) && IsBeginning)
+      Places[Op.getResult(0)] = 0;
     if (isa<CpAsyncCommitOp, CpAsyncWaitOp, CpAsyncOp>(Op))
       return Op.emitOpError("expected no other copies in a kernel with a ring "
                             "of warps, which counts the groups of each thread");
@@ -104,6 +110,12 @@ private:
                << Now.Acquired + Now.Committed << " are being filled, "
                << Now.Held << " are read, and " << Now.Released
                << " are released but not free before the next 'tile.wait'";
+      if (Now.Acquired != 0)
+        return Op.emitOpError("expected the stage before to be committed: a "
+                              "group has the copies of one stage");
+      if (!isAt(Op.getOperand(1), Now.Oldest + Now.Committed))
+        return Op.emitOpError("expected the place behind the stage that was "
+                              "committed last");
       ++Now.Acquired;
     } else if (isa<CommitOp>(Op)) {
       if (Now.Acquired-- == 0)
@@ -117,15 +129,27 @@ private:
         return Op.emitOpError() << "expected at most the " << Younger
                                 << " younger groups in flight, got " << Left
                                 << ": the stage would not be full";
+      if (Now.Held != 0)
+        return Op.emitOpError(
+            "expected the stage before to be released: stages "
+            "are freed in their order");
+      if (!isAt(Wait.getCursor(), Now.Oldest))
+        return Op.emitOpError("expected the place of the oldest stage that is "
+                              "committed");
       --Now.Committed;
       ++Now.Held;
+      ++Now.Oldest;
       Now.Released = 0;
     } else if (isa<ReleaseOp>(Op)) {
       if (Now.Held-- == 0)
         return Op.emitOpError("expected a stage that was waited for before");
       ++Now.Released;
+    } else if (isa<NextOp>(Op)) {
+      if (auto At = Places.find(Op.getOperand(1)); At != Places.end())
+        Places[Op.getResult(0)] = At->second + 1;
     } else if (isa<DrainOp>(Op)) {
       Now.Released += Now.Committed;
+      Now.Oldest += Now.Committed;
       Now.Committed = 0;
       Now.Met = false;
     } else if (isa<ReuseOp>(Op)) {
@@ -162,26 +186,56 @@ private:
                           "warps, which all lanes execute together");
   }
 
+  /// Whether a place is known, and is that of stage `Stage`.
+  bool isAt(Value Cursor, int64_t Stage) {
+    auto Place = Places.find(Cursor);
+    return Place != Places.end() && (Place->second - Stage) % Stages == 0;
+  }
+
   LogicalResult visitLoop(scf::ForOp For, Ring &Now) {
+    // Of places, those are known that the loop carries: each as far from that
+    // of the oldest stage in each round.
+    DenseMap<Value, int64_t> Carried, After;
+    for (auto [Init, Argument, Result] : llvm::zip_equal(
+             For.getInitArgs(), For.getRegionIterArgs(), For.getResults()))
+      if (auto Place = Places.find(Init); Place != Places.end()) {
+        Carried[Argument] = Place->second;
+        After[Result] = Place->second;
+      }
+    IsBeginning = false;
     // The second round begins with what the first has released.
     for (int Round = 0; Round < 2; ++Round) {
-      Ring After = Now;
-      if (failed(walk(*For.getBody(), After)))
+      Ring End = Now;
+      Places = Carried;
+      if (failed(walk(*For.getBody(), End)))
         return failure();
-      if (!After.holdsAs(Now))
-        return unlike(For, Now, After);
-      Now.join(After);
+      if (!End.holdsAs(Now))
+        return unlike(For, Now, End);
+      for (auto [Argument, Yielded] :
+           llvm::zip_equal(For.getRegionIterArgs(), For.getYieldedValues()))
+        if (auto Place = Carried.find(Argument);
+            Place != Carried.end() &&
+            !isAt(Yielded, Place->second + End.Oldest - Now.Oldest))
+          return For.emitOpError("expected a loop that carries the places of a "
+                                 "ring of warps on by the stages it waits for");
+      End.Oldest = Now.Oldest;
+      Now.join(End);
     }
+    Places = After;
     return success();
   }
 
   LogicalResult visitBranches(scf::IfOp If, Ring &Now) {
     Ring Then = Now, Else = Now;
-    if (failed(walk(*If.thenBlock(), Then)) ||
-        (If.elseBlock() && failed(walk(*If.elseBlock(), Else))))
+    DenseMap<Value, int64_t> Before = Places;
+    if (failed(walk(*If.thenBlock(), Then)))
       return failure();
-    if (!Then.holdsAs(Else))
+    Places = Before;
+    if (If.elseBlock() && failed(walk(*If.elseBlock(), Else)))
+      return failure();
+    if (!Then.holdsAs(Else) || Then.Oldest != Else.Oldest)
       return unlike(If, Else, Then);
+    Places = Before;
     Now = Then;
     Now.join(Else);
     return success();
@@ -196,6 +250,8 @@ private:
 
   PipeOp Pipe;
   int64_t Stages;
+  DenseMap<Value, int64_t> Places; ///< of cursors, from a loop's begin on
+  bool IsBeginning = true;         ///< in front of all loops
 };
 
 } // namespace

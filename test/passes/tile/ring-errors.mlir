@@ -45,7 +45,8 @@ gpu.module @m {
     %c = tile.cursor
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
-    %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+    %c1 = tile.next %ring[%c] : !ring
+    %b = tile.acquire %ring[%c1] : !ring -> !tile.stage<free>
     tile.commit %ring[%b] : !ring, !tile.stage<free>
     // expected-error @below {{'tile.acquire' op expected a stage that is free: of 2, 2 are being filled, 0 are read, and 0 are released but not free before the next 'tile.wait'}}
     %d = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
@@ -66,12 +67,14 @@ gpu.module @m {
     %c = tile.cursor
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
-    scf.for %i = %c0 to %n step %c1 {
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%at = %c) -> (!tile.cursor) {
+      %next = tile.next %ring[%at] : !ring
       // expected-error @below {{'tile.acquire' op expected a stage that is free: of 2, 1 are being filled, 0 are read, and 1 are released but not free before the next 'tile.wait'}}
-      %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+      %b = tile.acquire %ring[%next] : !ring -> !tile.stage<free>
       tile.commit %ring[%b] : !ring, !tile.stage<free>
-      %full = tile.wait %ring[%c] in_flight 1 : !ring -> !tile.stage<full>
+      %full = tile.wait %ring[%at] in_flight 1 : !ring -> !tile.stage<full>
       tile.release %ring[%full] : !ring, !tile.stage<full>
+      scf.yield %next : !tile.cursor
     }
     tile.drain %ring[%c] : !ring
     gpu.return
@@ -102,7 +105,8 @@ gpu.module @m {
     %c = tile.cursor
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
-    %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+    %c1 = tile.next %ring[%c] : !ring
+    %b = tile.acquire %ring[%c1] : !ring -> !tile.stage<free>
     tile.commit %ring[%b] : !ring, !tile.stage<free>
     // expected-error @below {{'tile.wait' op expected at most the 1 younger groups in flight, got 2: the stage would not be full}}
     %full = tile.wait %ring[%c] in_flight 2 : !ring -> !tile.stage<full>
@@ -216,9 +220,11 @@ gpu.module @m {
     %ring = tile.pipe cp_async warps 1 : !ring
     %c = tile.cursor
     // expected-error @below {{'scf.for' op expected as many stages of a ring of warps on each way: 0 committed and 0 held, or 1 and 0}}
-    scf.for %i = %c0 to %n step %c1 {
-      %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%at = %c) -> (!tile.cursor) {
+      %b = tile.acquire %ring[%at] : !ring -> !tile.stage<free>
       tile.commit %ring[%b] : !ring, !tile.stage<free>
+      %next = tile.next %ring[%at] : !ring
+      scf.yield %next : !tile.cursor
     }
     gpu.return
   }
@@ -250,6 +256,104 @@ gpu.module @m {
     %c = tile.cursor
     %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%b] : !ring, !tile.stage<free>
+    gpu.return
+  }
+}
+
+// -----
+
+// The second stage is filled where the first is.
+!ring = !tile.pipe<3 of [!tile.smem<[16, 64], f16>]>
+gpu.module @m {
+  gpu.func @same_place() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
+    %ring = tile.pipe cp_async warps 1 : !ring
+    %c = tile.cursor
+    %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+    tile.commit %ring[%a] : !ring, !tile.stage<free>
+    // expected-error @below {{'tile.acquire' op expected the place behind the stage that was committed last}}
+    %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+    tile.commit %ring[%b] : !ring, !tile.stage<free>
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !tile.pipe<3 of [!tile.smem<[16, 64], f16>]>
+gpu.module @m {
+  gpu.func @younger() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
+    %ring = tile.pipe cp_async warps 1 : !ring
+    %c = tile.cursor
+    %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+    tile.commit %ring[%a] : !ring, !tile.stage<free>
+    %next = tile.next %ring[%c] : !ring
+    // expected-error @below {{'tile.wait' op expected the place of the oldest stage that is committed}}
+    %full = tile.wait %ring[%next] : !ring -> !tile.stage<full>
+    tile.release %ring[%full] : !ring, !tile.stage<full>
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !tile.pipe<3 of [!tile.smem<[16, 64], f16>]>
+gpu.module @m {
+  gpu.func @two_at_once() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
+    %ring = tile.pipe cp_async warps 1 : !ring
+    %c = tile.cursor
+    %next = tile.next %ring[%c] : !ring
+    %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+    // expected-error @below {{'tile.acquire' op expected the stage before to be committed: a group has the copies of one stage}}
+    %b = tile.acquire %ring[%next] : !ring -> !tile.stage<free>
+    tile.commit %ring[%a] : !ring, !tile.stage<free>
+    tile.commit %ring[%b] : !ring, !tile.stage<free>
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !tile.pipe<3 of [!tile.smem<[16, 64], f16>]>
+gpu.module @m {
+  gpu.func @two_held() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
+    %ring = tile.pipe cp_async warps 1 : !ring
+    %c = tile.cursor
+    %next = tile.next %ring[%c] : !ring
+    %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+    tile.commit %ring[%a] : !ring, !tile.stage<free>
+    %b = tile.acquire %ring[%next] : !ring -> !tile.stage<free>
+    tile.commit %ring[%b] : !ring, !tile.stage<free>
+    %first = tile.wait %ring[%c] : !ring -> !tile.stage<full>
+    // expected-error @below {{'tile.wait' op expected the stage before to be released: stages are freed in their order}}
+    %second = tile.wait %ring[%next] : !ring -> !tile.stage<full>
+    tile.release %ring[%second] : !ring, !tile.stage<full>
+    tile.release %ring[%first] : !ring, !tile.stage<full>
+    gpu.return
+  }
+}
+
+// -----
+
+// The loop waits for a stage in each round, and stays at its place.
+!ring = !tile.pipe<2 of [!tile.smem<[16, 64], f16>]>
+gpu.module @m {
+  gpu.func @stays(%n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ring = tile.pipe cp_async warps 1 : !ring
+    %c = tile.cursor
+    %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
+    tile.commit %ring[%a] : !ring, !tile.stage<free>
+    // expected-error @below {{'scf.for' op expected a loop that carries the places of a ring of warps on by the stages it waits for}}
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%at = %c) -> (!tile.cursor) {
+      %full = tile.wait %ring[%at] : !ring -> !tile.stage<full>
+      %next = tile.next %ring[%at] : !ring
+      %b = tile.acquire %ring[%next] : !ring -> !tile.stage<free>
+      tile.commit %ring[%b] : !ring, !tile.stage<free>
+      tile.release %ring[%full] : !ring, !tile.stage<full>
+      scf.yield %at : !tile.cursor
+    }
+    tile.drain %ring[%last] : !ring
     gpu.return
   }
 }

@@ -14,6 +14,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionDecode.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace kpc::kernels {

@@ -27,3 +27,7 @@
 // A ring with a stage less than the program fills ahead.
 // RUN: %{build} | sed -E 's/<(2|3|4) of/<1 of/g' | not %{lower} 2>&1 | FileCheck %s --check-prefix=STAGES
 // STAGES: 'tile.acquire' op expected a stage that is free: of 1,
+
+// The loop goes on at its first place in each round, or fills the stage that it reads.
+// RUN: %{build} | sed -E 's/(tile.next %[^ ]*)\[%arg[0-9]+\]/\1[%none]/; s/(%[0-9]+ = tile.cursor)/\1\n%none = tile.cursor/' | not %{lower} 2>&1 | FileCheck %s --check-prefix=PLACE
+// PLACE: 'tile.acquire' op expected the place behind the stage that was committed last
