@@ -264,6 +264,9 @@ private:
 
   Status step(uint32_t Index, BoundSteps &Into) {
     const BoundStep &S = B.Steps[Index];
+    // A loop may be long and do nothing.
+    if (IsLimited && ++Visited > 4 * MostLoopSteps)
+      return refusal("its graph would have too many steps");
     if (S.Empty)
       return success();
     std::vector<BoundParam> Given;
@@ -382,6 +385,7 @@ private:
 
   Binding &B;
   bool IsLimited;
+  int64_t Visited = 0; ///< steps, those that do nothing among them
   std::vector<const MovingParam *> Moving; ///< of each parameter
   std::vector<Around> Loops;
   UnrolledSteps Out;
