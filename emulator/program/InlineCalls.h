@@ -8,8 +8,9 @@
 ///
 /// \file
 /// A direct call becomes the callee's statements, in scopes of their own; its
-/// parameters are names for the caller's .param variables. Recursion, calls
-/// through pointers and functions that the module does not define are errors.
+/// parameters are names for the caller's .param variables. Recursion and calls
+/// through pointers are errors, and so are functions that neither the module
+/// nor the driver defines.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_EMULATOR_PROGRAM_INLINECALLS_H

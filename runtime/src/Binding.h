@@ -40,12 +40,12 @@ struct Place {
 };
 
 struct BoundParam {
-  bool IsSize = false;
-  uint8_t Access = 0; ///< 1 read, 2 write
-  uint64_t Size = 0;  ///< for sizes
-  Place At;           ///< for pointers and tensor maps
+  uint64_t Size = 0; ///< for sizes
+  Place At;          ///< for pointers and tensor maps
   /// For tensor maps of steps that are not empty: which of the binding's.
   int32_t TensorMap = -1;
+  bool IsSize = false;
+  uint8_t Access = 0; ///< 1 read, 2 write
 };
 
 /// The last four are in no plan: devices make them of loops and branches.

@@ -19,7 +19,7 @@ namespace {
 // read and written).
 constexpr uint64_t MostMoved = 8 << 20;
 constexpr uint64_t ScratchAlignment = 256;
-constexpr unsigned MoveThreads = 128, MoveBytes = 16, MostMoveBlocks = 264;
+constexpr uint64_t MoveThreads = 128, MoveBytes = 16, MostMoveBlocks = 264;
 
 uint64_t aligned(uint64_t Bytes) {
   return (Bytes + ScratchAlignment - 1) & ~(ScratchAlignment - 1);
@@ -264,6 +264,9 @@ private:
 
   Status step(uint32_t Index, BoundSteps &Into) {
     const BoundStep &S = B.Steps[Index];
+    // A loop may be long and do nothing.
+    if (IsLimited && ++Visited > 4 * MostLoopSteps)
+      return refusal("its graph would have too many steps");
     if (S.Empty)
       return success();
     std::vector<BoundParam> Given;
@@ -328,8 +331,8 @@ private:
                       (MoveThreads * MoveBytes);
     if (Bytes > MostMoved)
       return refusal("copies of what moves with its iterations take longer");
-    S.Grid = {uint32_t(std::min<uint64_t>(Blocks, MostMoveBlocks)), 1, 1};
-    S.Block = {MoveThreads, 1, 1};
+    S.Grid = {uint32_t(std::min(Blocks, MostMoveBlocks)), 1, 1};
+    S.Block = {uint32_t(MoveThreads), 1, 1};
     const BoundParam Given[] = {
         pointer(slot(To.Step ? To.Loop : From.Loop), 1), pointer(To.At, 0),
         number(uint64_t(To.Step)), pointer(From.At, 0),
@@ -382,6 +385,7 @@ private:
 
   Binding &B;
   bool IsLimited;
+  int64_t Visited = 0; ///< steps, those that do nothing among them
   std::vector<const MovingParam *> Moving; ///< of each parameter
   std::vector<Around> Loops;
   UnrolledSteps Out;

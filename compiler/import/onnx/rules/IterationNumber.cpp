@@ -13,6 +13,16 @@
 namespace kpc::onnx {
 
 namespace {
+constexpr std::string_view Ends[] = {"Equal", "Less", "LessOrEqual", "Greater",
+                                     "GreaterOrEqual"};
+constexpr std::string_view Arithmetic[] = {"Add", "Sub", "Mul",      "Div",
+                                           "Mod", "Neg", "Abs",      "Min",
+                                           "Max", "Sum", "Identity", "Concat"};
+constexpr std::string_view Shapes[] = {"Unsqueeze", "Squeeze", "Reshape"};
+constexpr std::string_view Lookups[] = {"Gather", "GatherElements", "GatherND"};
+constexpr std::string_view Updates[] = {"ScatterElements", "ScatterND",
+                                        "TensorScatter"};
+
 /// Follows the number by names alone: to import the body to find out would take
 /// time that grows with the power of the depth.
 class NumberUse {
@@ -51,15 +61,15 @@ private:
     if (!N.Domain.empty())
       return false;
     // What is compared or looked up is no size and no place any more.
-    if (Ends.contains(N.Op))
+    if (llvm::is_contained(Ends, N.Op))
       return true;
-    if (Arithmetic.contains(N.Op))
+    if (llvm::is_contained(Arithmetic, N.Op))
       return goOn(N);
-    if (Shapes.contains(N.Op))
+    if (llvm::is_contained(Shapes, N.Op))
       return !isAnyNumber(N, 1) && goOn(N);
-    if (Lookups.contains(N.Op))
+    if (llvm::is_contained(Lookups, N.Op))
       return !isNumber(N, 0) || goOn(N);
-    if (Updates.contains(N.Op))
+    if (llvm::is_contained(Updates, N.Op))
       return !(isNumber(N, 0) || isNumber(N, 2)) || goOn(N);
     if (N.Op == "Cast")
       return isOfWhole(N) ? goOn(N) : true;
@@ -82,20 +92,9 @@ private:
     }
   }
 
-  static const llvm::StringSet<> Ends, Arithmetic, Shapes, Lookups, Updates;
   llvm::StringSet<> Numbers; ///< what follows from the number as one
 };
 
-const llvm::StringSet<> NumberUse::Ends = {"Equal", "Less", "LessOrEqual",
-                                           "Greater", "GreaterOrEqual"};
-const llvm::StringSet<> NumberUse::Arithmetic = {
-    "Add", "Sub", "Mul", "Div", "Mod",      "Neg",
-    "Abs", "Min", "Max", "Sum", "Identity", "Concat"};
-const llvm::StringSet<> NumberUse::Shapes = {"Unsqueeze", "Squeeze", "Reshape"};
-const llvm::StringSet<> NumberUse::Lookups = {"Gather", "GatherElements",
-                                              "GatherND"};
-const llvm::StringSet<> NumberUse::Updates = {"ScatterElements", "ScatterND",
-                                              "TensorScatter"};
 } // namespace
 
 bool isDataAlone(const Graph &Body, const std::string &Number) {
