@@ -239,4 +239,11 @@ Archive::Found Archive::find(const std::string &Name, std::string &Why) {
   return Result;
 }
 
+Archive::Found Archive::findTop(std::string &Why) {
+  Found Result = find(top().Text, Why);
+  if (Result.TheFunction && !Result.TheClass)
+    Why = "'" + printable(top().Text) + "' is a function and no module";
+  return Result;
+}
+
 } // namespace kpc::torchscript

@@ -308,7 +308,7 @@ OwningOpRef<ModuleOp> Walk::run(MLIRContext &Context,
 static const Function *findMethod(Archive &Script, const std::string &Name,
                                   Diagnostics &Diags) {
   std::string Why;
-  Archive::Found Top = Script.find(Script.top().Text, Why);
+  Archive::Found Top = Script.findTop(Why);
   if (!Top.TheClass) {
     Diags.error(Code::ImportMalformed)
         .message("the archive is damaged: " + Why);
@@ -344,7 +344,7 @@ std::optional<ScriptFacts> readFacts(const std::string &Path,
   std::string Why;
   if (!Script)
     return std::nullopt;
-  Archive::Found Top = Script->find(Script->top().Text, Why);
+  Archive::Found Top = Script->findTop(Why);
   if (!Top.TheClass) {
     Diags.error(Code::ImportMalformed)
         .message("the archive is damaged: " + Why);
