@@ -186,7 +186,8 @@ int main(int Count, char **Arguments) {
     if (Size > MostOfSeed)
       Seeds.pop_back();
   }
-  std::string File = "/tmp/kpc-mutant-" + std::to_string(getpid());
+  // In memory: a file system takes longer than the readers.
+  std::string File = "/dev/shm/kpc-mutant-" + std::to_string(getpid());
   long Taken = 0;
   for (long N = 0; N < Mutants; ++N) {
     const Seed &Of = Seeds[Chance() % Seeds.size()];

@@ -73,6 +73,8 @@ std::unique_ptr<Archive> Archive::open(const std::string &Path,
   A->Zip = ZipArchive::open(Path, Why);
   std::optional<std::string> Root =
       A->Zip ? rootOf(*A->Zip) : std::optional<std::string>();
+  if (A->Zip && !Root)
+    Why = "the archive has no data.pkl beside a folder code/";
   if (!Root)
     return nullptr;
   A->Root = *Root;
