@@ -68,7 +68,14 @@ def prepare(folder):
                  "unrolled.onnx", "forty.onnx"):
         shutil.copy(models / name, folder)
     shutil.copy(models / "relu.onnx", folder / "model.onnx")
-    shutil.copy(ROOT / "test/models/programs/m_mlp.pt2", folder / "mlp.pt2")
+    for name in ("mlp.pt2", "model.pt2"):
+        shutil.copy(ROOT / "test/models/programs/m_mlp.pt2", folder / name)
+    sys.path.insert(0, str(ROOT / "test/models"))
+    import script_writer
+
+    forward = "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    return torch.mean(torch.relu(x), [2, 3])\n"
+    script_writer.save(folder / "model.pt", script_writer.Module("__torch__.M", {"training": False}),
+                       {"__torch__.py": "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n" + forward})
     # h.kpc, as the page says in words.
     subprocess.run(["kpc", "compile", "digits.onnx", "--arch", "host", "--precision", "fp16", "-o", "h.kpc", "-q"],
                    cwd=folder, check=True)

@@ -99,7 +99,7 @@ def _type_text(dtype: Any) -> str:
         return name.removeprefix("torch.")
     import numpy as np
 
-    return np.dtype(dtype).name
+    return str(np.dtype(dtype).name)
 
 
 #: Precisions by the names of numpy and torch.

@@ -57,9 +57,9 @@ def empty(shape: int | Sequence[int], dtype: Any = np.float32) -> np.ndarray:
     """
     kind = np.dtype(_BITS_OF.get(str(dtype).removeprefix("torch."), dtype))
     try:
-        dims: tuple[int, ...] = (operator.index(shape),)
+        dims: tuple[int, ...] = (operator.index(shape),)  # type: ignore[arg-type]
     except TypeError:  # arrays have __index__, and only those of one number take it
-        dims = tuple(shape)
+        dims = tuple(shape)  # type: ignore[arg-type]
     size = math.prod(dims) * kind.itemsize
     memory = np.empty(size + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
@@ -216,13 +216,13 @@ class Session:
     @property
     def target(self) -> str:
         """The artifact's target that was taken."""
-        return self._session.target
+        return str(self._session.target)
 
     @property
     def memory(self) -> dict[str, int]:
         """Bytes: `arena_bytes` (workspace of the shape bound last), `live_bytes` (the least that any plan needs),
         `weight_bytes`, `staging_bytes`, `reserved_bytes`; and how many shapes are bound."""
-        return self._session.memory()
+        return dict(self._session.memory())
 
     @property
     def copied(self) -> list[Copied]:
@@ -387,7 +387,7 @@ class Session:
         if any(_is_torch(value) for value in given):
             return [sys.modules["torch"].from_dlpack(tensor) for tensor in raw]
         if self._kind == _CUDA and given and not any(isinstance(value, np.ndarray) for value in given):
-            return raw  # of the device: objects with __dlpack__
+            return list(raw)  # of the device: objects with __dlpack__
         return [np.ndarray(tensor.shape, DTYPES[tensor.type], tensor) for tensor in raw]
 
     def _torch_empty(self, kind: str, shape: tuple[int, ...]) -> Any:

@@ -10,7 +10,7 @@ import html
 import os
 import pathlib
 import tempfile
-from typing import Any, Mapping, Sequence, Union
+from typing import Any, List, Mapping, Sequence, TypeVar, Union
 
 import numpy as np
 
@@ -220,10 +220,13 @@ def verify(artifact: ArtifactLike, model: Any = None, *, reference: Mapping[str,
             return VerifyResult(ask(["verify", _path(artifact), "--model", source, *options]).json())
 
 
-class Table(list):  # type: ignore[type-arg]
+Row = TypeVar("Row")
+
+
+class Table(List[Row]):
     """A list of rows that prints as a table."""
 
-    def __init__(self, rows: Sequence[Any], columns: Sequence[str]) -> None:
+    def __init__(self, rows: Sequence[Row], columns: Sequence[str]) -> None:
         super().__init__(rows)
         self._columns = columns
 
@@ -249,7 +252,7 @@ class Target:
     facts: dict[str, Any] = dataclasses.field(repr=False, default_factory=dict)  #: what `kpc targets --json` says
 
 
-def targets() -> Table:
+def targets() -> Table[Target]:
     """The targets that kpc compiles for.
 
     >>> [target.name for target in targets() if target.kind == "gpu"][:2]
@@ -272,7 +275,7 @@ class Operator:
     compiles: bool = True  #: False for the few that are refused; `limits` then says what to do instead
 
 
-def ops(name: str | None = None, *, domain: str | None = None) -> Table:
+def ops(name: str | None = None, *, domain: str | None = None) -> Table[Operator]:
     """The operators that kpc compiles, or the one of this name (in any case).
 
     `domain` is "onnx" (the default: those of all ONNX models), "aten" (those of all programs of PyTorch), or one domain:

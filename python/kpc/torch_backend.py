@@ -48,7 +48,8 @@ def _fall_back(why: str, graph: Any) -> Callable[..., Any]:
         warnings.warn(f"kpc falls back to PyTorch's eager mode for a graph: {why}", CompileWarning, stacklevel=2)
     else:
         log.info("eager mode for a graph: %s", why)
-    return graph.forward
+    forward: Callable[..., Any] = graph.forward
+    return forward
 
 
 def _cache_folder(options: dict[str, Any]) -> pathlib.Path:

@@ -73,6 +73,8 @@ std::unique_ptr<Archive> Archive::open(const std::string &Path,
   A->Zip = ZipArchive::open(Path, Why);
   std::optional<std::string> Root =
       A->Zip ? rootOf(*A->Zip) : std::optional<std::string>();
+  if (A->Zip && !Root)
+    Why = "the archive has no data.pkl beside a folder code/";
   if (!Root)
     return nullptr;
   A->Root = *Root;
@@ -236,6 +238,13 @@ Archive::Found Archive::find(const std::string &Name, std::string &Why) {
   if (!Result.TheClass && !Result.TheFunction)
     Why = "'" + printable(Result.File->Name) + "' defines no '" +
           printable(Last) + "'";
+  return Result;
+}
+
+Archive::Found Archive::findTop(std::string &Why) {
+  Found Result = find(top().Text, Why);
+  if (Result.TheFunction && !Result.TheClass)
+    Why = "'" + printable(top().Text) + "' is a function and no module";
   return Result;
 }
 

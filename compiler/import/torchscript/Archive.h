@@ -64,6 +64,8 @@ public:
     const Function *TheFunction = nullptr;
   };
   Found find(const std::string &Name, std::string &Why);
+  /// The class of the module that was saved; without one `Why` has the reason.
+  Found findTop(std::string &Why);
 
   /// A tensor and where its bytes are; none with the reason in `Why`.
   std::optional<torch::Payload> payload(const PickleValue &Tensor,

@@ -308,7 +308,7 @@ OwningOpRef<ModuleOp> Walk::run(MLIRContext &Context,
 static const Function *findMethod(Archive &Script, const std::string &Name,
                                   Diagnostics &Diags) {
   std::string Why;
-  Archive::Found Top = Script.find(Script.top().Text, Why);
+  Archive::Found Top = Script.findTop(Why);
   if (!Top.TheClass) {
     Diags.error(Code::ImportMalformed)
         .message("the archive is damaged: " + Why);
@@ -344,7 +344,7 @@ std::optional<ScriptFacts> readFacts(const std::string &Path,
   std::string Why;
   if (!Script)
     return std::nullopt;
-  Archive::Found Top = Script->find(Script->top().Text, Why);
+  Archive::Found Top = Script->findTop(Why);
   if (!Top.TheClass) {
     Diags.error(Code::ImportMalformed)
         .message("the archive is damaged: " + Why);
@@ -512,11 +512,18 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
       return {};
     State = std::move(Next);
   }
-  for (const auto &[Attribute, K] : State)
-    Diags.error(Code::ImportUnsupported)
-        .message("what the module keeps in '" + printable(Attribute) +
-                 "' has another shape or value after each call" +
-                 (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"));
+  for (const auto &[Attribute, K] : State) {
+    if (isPart(State, Attribute))
+      continue;
+    Diagnostic &D =
+        Diags.error(Code::ImportUnsupported)
+            .message("what the module keeps in '" + printable(Attribute) +
+                     "' has another shape or value after each call" +
+                     (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"));
+    if (K.After.isSequence())
+      D.hint("a list that grows has no size: keep a tensor for all steps, and "
+             "write to its rows");
+  }
   return {};
 }
 

@@ -70,13 +70,22 @@ bool isOfParts(const Datum &V) {
          V.Is == Datum::Kind::Text;
 }
 
+bool isPart(const KeptMap &Of, llvm::StringRef Name) {
+  return llvm::any_of(Of, [&](const auto &Other) {
+    return Other.second.After.isSequence() &&
+           Name.starts_with(Other.first + ".");
+  });
+}
+
 bool refuseState(const KeptMap &Changed, Diagnostics &Diags) {
   for (const auto &[Name, K] : Changed)
-    Diags.error(Code::ImportUnsupported)
-        .message("the module keeps '" + printable(Name) +
-                 "' between calls, and a compiled model keeps nothing" +
-                 (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"))
-        .hint(K.After.isTensor() || K.After.isNumber() || isOfParts(K.After)
+    if (!isPart(Changed, Name))
+      Diags.error(Code::ImportUnsupported)
+          .message("the module keeps '" + printable(Name) +
+                   "' between calls, and a compiled model keeps nothing" +
+                   (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"))
+          .hint(
+              K.After.isTensor() || K.After.isNumber() || isOfParts(K.After)
                   ? "--state explicit makes such tensors inputs and outputs of "
                     "the compiled model"
                   : "keep tensors and numbers in attributes of their own, and "

@@ -29,6 +29,8 @@ torch::TensorMeta metaOf(mlir::Value V);
 /// Whether lists and tuples hold what can be state.
 bool isOfParts(const Datum &V);
 
+/// Whether a name is of a tensor in a list, which is reported with the list.
+bool isPart(const KeptMap &Of, llvm::StringRef Name);
 /// Reports all of it; false where there is any.
 bool refuseState(const KeptMap &Changed, Diagnostics &Diags);
 /// Objects have no form as an input, nor have lists that may be state
