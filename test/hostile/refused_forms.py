@@ -266,3 +266,7 @@ FILES.update({
     "function-attribute-type": lambda: function_attribute(["axis"], [attribute("axis", 0.5)]),
     "function-default-damaged": damaged_default,
 })
+
+FILES["sequence-ranks"] = lambda: model(
+    graph([node("SequenceConstruct", ["a", "b"], ["list"]), node("ConcatFromSequence", ["list"], ["y"], "the_node", axis=-1, new_axis=1)],
+          [value_info("a", [2, 3, 4]), value_info("b", [3, 4])], [value_info("y", None)]), opsets=((21, ""),))
