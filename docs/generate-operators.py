@@ -92,7 +92,7 @@ OPERATORS = {
     "QLinearReduceMean": "reduction", "QLinearSoftmax": "rows", "ReduceSumInteger": "reduction",
     "NhwcMaxPool": "window", "com.microsoft.Pad": "movement", "com.microsoft.Range": "elementwise",
     **dict.fromkeys(("GatedRMSNorm", "BranchwiseRMSNorm", "EngramGate"), "rows"),
-    **dict.fromkeys(("HyperConnectionPreMix", "HyperConnectionPostMix"), "reduction"), "GemmFastGelu": "GEMM",
+    **dict.fromkeys(("HyperConnectionPreMix", "HyperConnectionPostMix"), "reduction"), "GemmFastGelu": "GEMM", "FusedMatMulActivation": "GEMM", "com.microsoft.LinearAttention": "loop, GEMM",
     **dict.fromkeys(("UnfoldTensor", "CropAndResize"), "gather"), "NGramRepeatBlock": "gather, scatter",
     **dict.fromkeys(("PackedAttention", "PackedMultiHeadAttention", "PagedAttention", "SparseAttention"), "scatter, attention"),
     **dict.fromkeys(("RemovePadding", "RestorePadding"), "scatter"), "GatedRelativePositionBias": "GEMM",

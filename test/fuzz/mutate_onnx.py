@@ -153,7 +153,7 @@ class Fuzzer:
         path.write_bytes(data)
         code, said, what = self.kpc(["check", path, "--arch", "host"], folder)
         taken = code == 0
-        if not what and number % self.options.compile_every == 0:
+        if not what and self.options.compile_every and number % self.options.compile_every == 0:
             command = ["compile", path, "--arch", "host", *self.compiling(folder / "out.kpc")]
             compiled, said, what = self.kpc(command, folder)
             if not what and compiled != code:

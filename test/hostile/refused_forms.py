@@ -30,6 +30,12 @@ def scan_body(*outputs, nodes=(), states=()):
 ONE = node("Constant", [], ["one"], value_float=1.0)
 COPY = node("Identity", ["row"], ["copy"])
 
+# Of floats that the condition decides.
+RANGE = Graph(graph([node("Cast", ["x0"], ["end"], to=FLOAT), node("Constant", [], ["zero"], value_float=0.0),
+                     node("Constant", [], ["step"], value_float=0.5), node("Range", ["zero", "end", "step"], ["r"], "ranged")],
+                    [], [value_info("r", None)]))
+
+
 def nested_loops(levels):
     """Loops short enough to be unrolled, inside one another: eight nodes become half a million."""
     nodes = [node("Constant", [], ["t0"], value_float=1.0)] + [node("Identity", ["t0"], [f"v{i}"]) for i in range(8)]
@@ -58,6 +64,7 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     # Control flow.
     "if-types-differ": (("If", ([], BOOL)), dict(
         then_branch=constant_body(), else_branch=Graph(graph([node("Constant", [], ["two"], value_int=2)], [], [value_info("two", None)])))),
+    "range-in-branch": (("If", ([], BOOL)), dict(then_branch=RANGE, else_branch=RANGE)),
     "loops-in-loops": looping(16, loop_body("c", "t3", nodes=nested_loops(4)), outputs=1),
     "scan-outputs": (("Scan", [4], [4], [3, 4]), dict(num_scan_inputs=1, body=scan_body("copy", nodes=[COPY], states=("s", "t")))),
     # Sizes known only at run time.
@@ -259,3 +266,7 @@ FILES.update({
     "function-attribute-type": lambda: function_attribute(["axis"], [attribute("axis", 0.5)]),
     "function-default-damaged": damaged_default,
 })
+
+FILES["sequence-ranks"] = lambda: model(
+    graph([node("SequenceConstruct", ["a", "b"], ["list"]), node("ConcatFromSequence", ["list"], ["y"], "the_node", axis=-1, new_axis=1)],
+          [value_info("a", [2, 3, 4]), value_info("b", [3, 4])], [value_info("y", None)]), opsets=((21, ""),))

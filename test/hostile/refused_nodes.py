@@ -162,7 +162,6 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     "constant-of-shape-value": (("ConstantOfShape",), dict(weights=[numbers("shape", [2])], value=floats("value", [2], [1.0, 2.0]))),
     "max-unpool-shape": (("MaxUnpool", [1, 1, 2, 2], ([1, 1, 2, 2], INT64)), dict(weights=[numbers("shape", [1, 1])], kernel_shape=[2, 2])),
     # What must be known when compiling.
-    "range-unknown": (("Range", ([], FLOAT16), ([], FLOAT16), ([], FLOAT16)), {}),
     "reduce-axes-unknown": (("ReduceSum", [4, 5], ([1], INT64)), {}),
     "conv-weights-dynamic": (("Conv", [1, 3, 8, 8], [2, 3, "k", "k"]), {}),
     "reverse-sequence-axes": (("ReverseSequence", [3, 4], ([3], INT64)), dict(time_axis=0, batch_axis=2)),

@@ -64,6 +64,26 @@ def fast_gelu(x):
     return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
+def states():
+    def steps(name, *rest, rule, queries=4, **options):
+        return ms("LinearAttention", f(2, 5, 8 * queries), f(2, 5, 16), f(2, 5, 12), *rest, q_num_heads=queries, kv_num_heads=2, update_rule=rule,
+                  outputs=2, name=name, **options)
+
+    decay, rate = -np.abs(f(2, 5, 2)), 1 / (1 + np.exp(-f(2, 5, 2)))
+    x, w = f(2, 6, 7), Const(f(6, 1, 4))
+    return [
+        steps("linear", rule="linear"), steps("gated", f(2, 2, 8, 6), decay, rule="gated", scale=0.3),
+        steps("delta", None, decay, rate, rule="gated_delta", queries=2),
+        ms("CausalConvWithState", x, w, outputs=2), ms("CausalConvWithState", x, w, Const(f(6)), f(2, 6, 3), outputs=2, activation="silu", name="state"),
+        ByNumpy("FusedMatMulActivation", f(2, 3, 4), Const(f(5, 4)), transB=1, alpha=0.5, activation="LeakyRelu", activation_alpha=0.2,
+                wanted=lambda i, _: [leaky(i[0] @ i[1].T / 2)]),
+    ]
+
+
+def leaky(x):
+    return np.where(x < 0, np.float32(0.2) * x, x).astype(np.float32)
+
+
 def images():
     boxes = np.array([[0, 0, 1, 1], [0.2, 0.1, 0.8, 0.7], [-0.2, 0.3, 0.5, 1.3], [0.9, 0.8, 0.1, 0.2]], np.float32)
     which = np.array([0, 1, 1, 0], np.int32)
@@ -304,4 +324,4 @@ def one_token():
 
 
 def cases():
-    return gates() + images() + sections() + tokens() + paged() + sparse() + one_token()
+    return gates() + states() + images() + sections() + tokens() + paged() + sparse() + one_token()

@@ -27,6 +27,10 @@ static Value failRank(NodeImport &N, std::string_view What) {
 Value splitHeads(NodeImport &N, Value X, int64_t Heads) {
   if (!X)
     return {};
+  if (N.rank(X) != 3)
+    return failRank(N, "what splits into heads has rank " +
+                           std::to_string(N.rank(X)) +
+                           ", but should have rank 3");
   Expr Hidden = N.dims(X)[2];
   Expr Size = Heads < 1 ? Expr(0) : Hidden.floorDiv(Heads);
   if (Heads > 1 && Size * Heads != Hidden && !Hidden.isConstant() &&

@@ -17,6 +17,10 @@ namespace kpc::onnx {
 /// was joined, so that what is known of it stays known.
 Value elementAt(NodeImport &N, Value Vector, int64_t I);
 
+/// Whether no element is negative, by what computes them: counts, places, sums
+/// of such.
+bool isNeverNegative(Value V);
+
 void importPad(NodeImport &N);
 
 } // namespace kpc::onnx

@@ -497,6 +497,20 @@ static void importRepeatedRuns(NodeImport &N) {
                           N.full(-INFINITY, Sizes, N.element(Scores))));
 }
 
+/// As the operator of ONNX that it became, which has fewer attributes.
+template <const char *Op> static void importAsOnnx(NodeImport &N) {
+  if (N.intAttribute("state_window", 0) != 0 ||
+      N.flagAttribute("channels_last") || N.intAttribute("dilation", 1) != 1 ||
+      N.intAttribute("ndim", 1) != 1) {
+    N.unsupported("takes no state_window, no dilation, one dimension, and "
+                  "channels in front");
+    return;
+  }
+  findRule("", Op, Newest)->Import(N);
+}
+static constexpr char LinearAttention[] = "LinearAttention",
+                      CausalConvolution[] = "CausalConvWithState";
+
 ArrayRef<Rule> microsoftBranchRules() {
   static const Rule Rows[] = {
       {Microsoft, "GatedAdd", 1, 1, importGatedAdd},
@@ -506,6 +520,10 @@ ArrayRef<Rule> microsoftBranchRules() {
       {Microsoft, "HyperConnectionPreMix", 1, 1, importPreMix},
       {Microsoft, "HyperConnectionPostMix", 1, 1, importPostMix},
       {Microsoft, "LinearAttentionGate", 1, 1, importAttentionGate},
+      {Microsoft, "LinearAttention", 1, 1, importAsOnnx<LinearAttention>,
+       "no state_window, no more heads of keys than of queries"},
+      {Microsoft, "CausalConvWithState", 1, 1, importAsOnnx<CausalConvolution>,
+       "one dimension, channels in front, no dilation and no state_window"},
       {Microsoft, "EngramGate", 1, 1, importEngramGate,
        "the last size must be known when compiling"},
       {Microsoft, "MRotaryEmbedding", 1, 1, importSectionedRotary,

@@ -294,18 +294,37 @@ static Value turned(NodeImport &N, Value X, bool Matrix, bool Batch) {
   return N.transpose(X, Perm);
 }
 
-template <bool Batches> static void importFusedMatMul(NodeImport &N) {
+/// The numbers of a fused activation, as far as they are given.
+static SmallVector<double> activationNumbers(NodeImport &N) {
+  SmallVector<double> Numbers;
+  for (const char *Name :
+       {"activation_alpha", "activation_beta", "activation_gamma"})
+    if (N.hasAttribute(Name))
+      Numbers.push_back(N.floatAttribute(Name, 0));
+  return Numbers;
+}
+
+template <bool Batches, bool Activates = false>
+static void importFusedMatMul(NodeImport &N) {
   double Alpha = N.floatAttribute("alpha", 1);
   bool TransA = N.flagAttribute("transA"), TransB = N.flagAttribute("transB");
   bool BatchA = Batches && N.flagAttribute("transBatchA");
   bool BatchB = Batches && N.flagAttribute("transBatchB");
   N.expectInputs(2, 2);
   Value A = N.input(0), C = N.input(1);
+  std::string Activation;
+  SmallVector<double> Numbers;
+  if (Activates) {
+    Activation = N.stringAttribute("activation", "");
+    Numbers = activationNumbers(N);
+  }
   if (N.bad())
     return;
   Value Y =
       N.matmul(turned(N, A, TransA, BatchA), turned(N, C, TransB, BatchB));
-  N.result(0, Alpha == 1 || !Y ? Y : N.mulScalar(Y, Alpha));
+  if (Alpha != 1 && Y)
+    Y = N.mulScalar(Y, Alpha);
+  N.result(0, activate(N, Y, Activation, Numbers));
 }
 
 static void importFusedGemm(NodeImport &N) {
@@ -313,11 +332,7 @@ static void importFusedGemm(NodeImport &N) {
          Beta = N.floatAttribute("beta", 1);
   bool TransA = N.flagAttribute("transA"), TransB = N.flagAttribute("transB");
   std::string Activation = N.stringAttribute("activation", "");
-  SmallVector<double> Numbers;
-  for (const char *Name :
-       {"activation_alpha", "activation_beta", "activation_gamma"})
-    if (N.hasAttribute(Name))
-      Numbers.push_back(N.floatAttribute(Name, 0));
+  SmallVector<double> Numbers = activationNumbers(N);
   N.expectInputs(2, 3);
   Value A = N.input(0), C = N.input(1), Summand = N.optionalInput(2);
   if (N.bad())
@@ -540,6 +555,8 @@ ArrayRef<Rule> microsoftFusedRules() {
       {Microsoft, "GroupNorm", 1, 1, importGroupNorm<false>},
       {Microsoft, "SkipGroupNorm", 1, 1, importGroupNorm<true>},
       {Microsoft, "FusedMatMul", 1, 1, importFusedMatMul<true>},
+      {Microsoft, "FusedMatMulActivation", 1, 1, importFusedMatMul<true, true>,
+       "the activations of FusedConv"},
       {Microsoft, "TransposeMatMul", 1, 1, importFusedMatMul<false>},
       {Microsoft, "FusedGemm", 1, 1, importFusedGemm},
       {Microsoft, "GemmFastGelu", 1, 1, importGemmFastGelu},

@@ -298,6 +298,9 @@ boundsOf(NodeImport &N, size_t I, std::string_view What, Value X) {
   bool Forwards =
       !N.hasInput(4) ||
       (Steps && llvm::all_of(*Steps, [](int64_t S) { return S > 0; }));
+  // Those that are places anyway keep one name for all who use them.
+  if (Given && isNeverNegative(Given))
+    return N.knownSizes(I, What);
   if (Read || !Count || *Count > N.rank(X) || (N.hasInput(3) && !Axes) ||
       (Axes && static_cast<int64_t>(Axes->size()) != *Count) || !Forwards ||
       N.importer().isInBody())

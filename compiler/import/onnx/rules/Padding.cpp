@@ -38,6 +38,37 @@ Value elementAt(NodeImport &N, Value Vector, int64_t I) {
   return N.reshape(N.sliceAxis(Vector, 0, I, 1), {});
 }
 
+static bool isNeverNegative(Value V, unsigned Depth) {
+  constexpr unsigned Deepest = 24;
+  mlir::Operation *Op = V.getDefiningOp();
+  if (Depth > Deepest || !Op)
+    return false;
+  Type Element = Emitter::element(V);
+  if (graph::isBool(Element) || graph::isUnsigned(Element) ||
+      mlir::isa<ArgReduceOp, IotaOp, AbsOp, SizesOp>(Op))
+    return true;
+  auto Is = [&](Value Operand) { return isNeverNegative(Operand, Depth + 1); };
+  if (auto Constant = mlir::dyn_cast<ConstantOp>(Op)) {
+    auto Ints = mlir::dyn_cast<mlir::DenseIntElementsAttr>(Constant.getValue());
+    return Ints &&
+           llvm::all_of(Ints.getValues<llvm::APInt>(),
+                        [](const llvm::APInt &I) { return I.isNonNegative(); });
+  }
+  if (mlir::isa<MaxOp>(Op))
+    return llvm::any_of(Op->getOperands(), Is);
+  if (mlir::isa<CastOp, ReshapeOp, BroadcastOp, TransposeOp, SliceOp, ConcatOp,
+                AddOp, MulOp, DivOp, MinOp, ReduceOp, CumSumOp, FloorOp, CeilOp,
+                RoundOp>(Op))
+    return llvm::all_of(Op->getOperands(), Is);
+  if (mlir::isa<SelectOp>(Op))
+    return Is(Op->getOperand(1)) && Is(Op->getOperand(2));
+  if (mlir::isa<GatherOp>(Op))
+    return Is(Op->getOperand(0));
+  return false;
+}
+
+bool isNeverNegative(Value V) { return isNeverNegative(V, 0); }
+
 /// Where each element of a padded axis comes from.
 static Value sourceIndex(NodeImport &N, const std::string &Mode,
                          const Expr &Size, const Expr &Padded, int64_t Low) {

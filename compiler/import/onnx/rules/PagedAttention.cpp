@@ -164,8 +164,9 @@ void importPagedAttention(NodeImport &N) {
   Q = normaliseHeads(N, Q, GammaQ, Epsilon);
   K = normaliseHeads(N, K, GammaK, Epsilon);
   if (Rotates) {
-    std::optional<int64_t> Half =
-        N.rank(Cos) == 2 ? N.dims(Cos)[1].asConstant() : std::nullopt;
+    std::optional<int64_t> Half = N.rank(Cos) == 2 && N.rank(Sin) == 2
+                                      ? N.dims(Cos)[1].asConstant()
+                                      : std::nullopt;
     if (!Half) {
       N.unsupported("rotates heads by a number of angles that is not known");
       return;
@@ -287,8 +288,9 @@ void importSparseAttention(NodeImport &N) {
   Value Position =
       N.add(N.unsqueeze(First, {1}), N.iota({Batch, Length}, 1, N.i64()));
   if (Rotates) {
-    std::optional<int64_t> Half =
-        N.rank(Cos) == 2 ? N.dims(Cos)[1].asConstant() : std::nullopt;
+    std::optional<int64_t> Half = N.rank(Cos) == 2 && N.rank(Sin) == 2
+                                      ? N.dims(Cos)[1].asConstant()
+                                      : std::nullopt;
     if (!Half) {
       N.unsupported("rotates heads by a number of angles that is not known");
       return;
