@@ -105,6 +105,19 @@ class LayerNormalization(Norm):
         return (normed if bias is None else normed + bias, )
 
 
+class ReduceMean(Norm):
+    """Norms are written with it as well: what is left of a row of equal numbers is the rounding of their mean."""
+
+    def _run(self, x, axes=None, keepdims=1, noop_with_empty_axes=0):
+        chosen = tuple(int(axis) for axis in np.atleast_1d(axes)) if axes is not None else ()
+        if not chosen and noop_with_empty_axes:
+            return (x, )
+        chosen = chosen or tuple(range(x.ndim))
+        count = math.prod(x.shape[axis] for axis in chosen)
+        mean = x.mean(axis=chosen, keepdims=bool(keepdims))
+        return (np.asarray(mean * (1 + self.off * count)).astype(x.dtype), )
+
+
 class GatherElements(OpRun):
     """ONNX's own takes indices of the data's sizes alone."""
 
@@ -172,7 +185,7 @@ def results(model, feed, bit=0, seed=0):
     wide.CopyFrom(model)
     widen_graph(wide.graph)
     evaluator = ReferenceEvaluator(wide, new_ops=[MaxPool, Mean, LRN, GlobalLpPool, GroupNormalization, InstanceNormalization,
-                                                  LayerNormalization, GatherElements])
+                                                  LayerNormalization, ReduceMean, GatherElements])
     random = np.random.Generator(np.random.PCG64(seed))
     for node in evaluator.rt_nodes_ if bit else ():
         make_round(node, bit, random)
