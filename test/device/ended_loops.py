@@ -35,17 +35,19 @@ def counting(hidden):
 
 
 def branching(count):
-    """So many branches on data one after another."""
-    nodes, x = [], "x"
+    """So many branches on data one after another, each with a GEMM in one side: cheaper ones become selects."""
+    nodes, x, sizes = [], "x", [32, 32]
     for i in range(count):
-        sides = [models.helper.make_graph([models.node(op, [x], [f"{op}{i}"])], op, [], [models.value(f"{op}{i}", [256])])
-                 for op in ("Tanh", "Neg")]
+        sides = [models.helper.make_graph([models.node(op, inputs, [f"{op}{i}"])], op, [], [models.value(f"{op}{i}", sizes)])
+                 for op, inputs in (("MatMul", [x, "w"]), ("Tanh", [x]))]
         nodes.append(models.node("If", [f"c{i}"], [f"x{i}"], then_branch=sides[0], else_branch=sides[1]))
         x = f"x{i}"
     nodes = [models.node("Split", ["c"], [f"s{i}" for i in range(count)], num_outputs=count)] + \
         [models.node("Squeeze", [f"s{i}"], [f"c{i}"]) for i in range(count)] + nodes
-    made = models.model(nodes, [models.value("x", [256]), models.value("c", [count], models.BOOL)], [models.value(x, [256])], [])
-    return made, [{"x": models.normal(256), "c": np.arange(count) % step == 0} for step in (1, 2, count)]
+    inputs = [models.value("x", sizes), models.value("w", sizes), models.value("c", [count], models.BOOL)]
+    made = models.model(nodes, inputs, [models.value(x, sizes)], [])
+    weight = models.normal(*sizes) / 6
+    return made, [{"x": models.normal(*sizes), "w": weight, "c": np.arange(count) % step == 0} for step in (1, 2, count)]
 
 
 LONG = {"long_counting_64": lambda: counting(64), "long_counting_1024": lambda: counting(1024), "long_branches_20": lambda: branching(20)}

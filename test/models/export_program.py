@@ -313,12 +313,30 @@ def tensors_of(tree):
         yield leaf.float().numpy() if getattr(leaf, "dtype", None) == torch.bfloat16 else np.asarray(leaf)
 
 
+def exported(model, args, kwargs, dims):
+    """With the dims that it has, or where a model's code restricts them, with what PyTorch finds of them."""
+
+    def found(tree):
+        if isinstance(tree, dict):
+            return {key: found(value) for key, value in tree.items()}
+        if isinstance(tree, (list, tuple)):
+            return type(tree)(found(value) for value in tree)
+        return tree if tree is None else torch.export.Dim.AUTO
+
+    try:
+        return torch.export.export(model, args, kwargs, dynamic_shapes=dims, strict=False)
+    except torch._dynamo.exc.UserError as error:
+        if "Constraints violated" not in str(error):
+            raise
+        return torch.export.export(model, args, kwargs, dynamic_shapes=found(dims), strict=False)
+
+
 def export(name, make, out):
     torch.manual_seed(0)
     model, examples = make()
     seed_module(model)
     args, kwargs, dims = examples()
-    program = torch.export.export(model, args, kwargs, dynamic_shapes=dims, strict=False)
+    program = exported(model, args, kwargs, dims)
     archive = io.BytesIO()
     torch.export.save(program, archive)
     (out / f"{name}.pt2").write_bytes(strip(archive.getvalue()))
