@@ -149,3 +149,6 @@ add("unfold_view", "x: Tensor", """
 y = torch.unfold(x, 0, 2, 1)
 z = torch.movedim(y, -1, 0)
 return torch.sum(z, [0], False, dtype=None)""", two(lambda x: x[:-1]+x[1:]), ["--input-shape","x=n,4"])
+
+add("reshape_in_pairs", "x: Tensor", """
+return torch.reshape(x, [-1, 8])""", [({"x": drawn(n,n,4)}, drawn(n,n,4).reshape(-1,8)) for n in (2, 6)], ROWS)

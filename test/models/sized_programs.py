@@ -8,7 +8,8 @@ import numpy as np
 from program_writer import Program, Type
 
 CASES = {}
-SHORT = ("sym_float_scale", "sym_size_half", "inplace_shapes")  # what each run of the tests has time for
+SHORT = ("sym_float_scale", "sym_size_half", "inplace_shapes", "windows_of_padded_images", "blocks_of_padded_rows",
+         "sizes_that_only_pytorch_proves")  # what each run of the tests has time for
 EXACT = {"fp16_layernorm_chain": (2e-3, 2e-3)}
 
 
@@ -211,3 +212,76 @@ def fp16_layernorm_chain():
         x_ = drawn(n, n, 16).astype(np.float16); z = x_.astype(np.float32); z = ((z-z.mean(-1,keepdims=True))/np.sqrt(z.var(-1,keepdims=True)+1e-5)).astype(np.float16).astype(np.float32)
         z = z - np.log(np.exp(z).sum(-1, keepdims=True)); runs.append(({"x": x_}, [-np.sort(-z, -1)]))
     return p, runs
+
+
+def padded(s, to):
+    """A size filled up to whole blocks, as PyTorch writes it, and how much is added: -n % 4 is (3 * n) % 4."""
+    added = f"Mod(Mul(Integer({to - 1}), {s}), Integer({to}))"
+    return f"Add({s}, {added})", added
+
+
+def symbol(s):
+    return f"Symbol('{s}', positive=True, integer=True)"
+
+
+def blocks(s, to):
+    """The sizes of `reshape(n // to, to)`: PyTorch declares the second one as what the first one leaves."""
+    count = f"FloorDiv({s}, Integer({to}))"
+    return count, f"FloorDiv({s}, {count})"
+
+
+@case
+def windows_of_padded_images():
+    """Window partition: both sides are filled up to a multiple of the window, and cut."""
+    p = Program({"s0": (4, 64), "s1": (4, 64)})
+    x = p.input("x", (2, 3, "s0", "s1"))
+    (h, more_h), (w, more_w) = padded(symbol("s0"), 4), padded(symbol("s1"), 4)
+    (rows, high), (columns, wide) = blocks(h, 4), blocks(w, 4)
+    adds = [p.number("_operator.mod", [p.number("aten.sym_size.int", {"self": x, "dim": d}, s), 4], m) for d, s, m in ((3, "s1", more_w), (2, "s0", more_h))]
+    y = one(p, "pad.default", {"self": x, "pad": [0, adds[0], 0, adds[1]]}, "f4", (2, 3, h, w))
+    counts = [p.number("_operator.floordiv", [p.number("aten.sym_size.int", {"self": y, "dim": d}, s), 4], n) for d, s, n in ((2, h, rows), (3, w, columns))]
+    y = one(p, "reshape.default", {"self": y, "shape": [2, 3, counts[0], 4, counts[1], 4]}, "f4", (2, 3, rows, high, columns, wide))
+    y = one(p, "permute.default", {"self": y, "dims": [0, 2, 4, 3, 5, 1]}, "f4", (2, rows, columns, high, wide, 3))
+    y = one(p, "flatten.using_ints", {"self": y, "start_dim": 3}, "f4", (2, rows, columns, f"Mul(Integer(3), {high}, {wide})"))
+    p.output(one(p, "mean.dim", {"self": y, "dim": [-1]}, "f4", (2, rows, columns)))
+    runs = []
+    for h_, w_ in ((4, 4), (5, 8), (7, 18)):
+        v = np.pad(drawn(h_, 2, 3, h_, w_), ((0, 0), (0, 0), (0, -h_ % 4), (0, -w_ % 4)))
+        v = v.reshape(2, 3, v.shape[2] // 4, 4, v.shape[3] // 4, 4).transpose(0, 2, 4, 3, 5, 1)
+        runs.append(({"x": drawn(h_, 2, 3, h_, w_)}, [v.reshape(*v.shape[:3], -1).mean(-1)]))
+    return p, runs
+
+
+@case
+def blocks_of_padded_rows():
+    """view with -1, unflatten, a view that is written to, and what is joined again."""
+    p = Program({"s0": (1, 64)})
+    x = p.input("x", ("s0", 6))
+    n, more = padded(symbol("s0"), 5)
+    count, long = blocks(n, 5)
+    added = p.number("_operator.mod", [p.number("aten.sym_size.int", {"self": x, "dim": 0}, "s0"), 5], more)
+    y = one(p, "constant_pad_nd.default", {"self": x, "pad": [0, 0, 0, added], "value": 1.0}, "f4", (n, 6))
+    a = one(p, "view.default", {"self": y, "size": [-1, 5, 6]}, "f4", (count, long, 6))
+    b = one(p, "unflatten.int", {"self": y, "dim": 0, "sizes": [-1, 5]}, "f4", (count, long, 6))
+    c = one(p, "mul.Tensor", {"self": a, "other": b}, "f4", (count, long, 6))
+    p.output(one(p, "sum.dim_IntList", {"self": c, "dim": [1]}, "f4", (count, 6)))
+    one(p, "add_.Tensor", {"self": a, "other": 2.0}, "f4", (count, long, 6))
+    p.output(one(p, "flatten.using_ints", {"self": a, "start_dim": 0, "end_dim": 1}, "f4", (f"Mul({count}, {long})", 6)))
+    p.output(y)
+    runs = []
+    for n_ in (1, 5, 13):
+        v = np.pad(drawn(n_, n_, 6), ((0, -n_ % 5), (0, 0)), constant_values=1)
+        runs.append(({"x": drawn(n_, n_, 6)}, [(v * v).reshape(-1, 5, 6).sum(1), v + 2, v + 2]))
+    return p, runs
+
+
+@case
+def sizes_that_only_pytorch_proves():
+    """What no algebra makes of the sizes is compared when a run binds them."""
+    p = Program({"s0": (1, 64), "s1": (1, 64)}, dims={"x": ["n"], "y": ["m"]})
+    x, y = p.input("x", ("s0",)), p.input("y", ("s1",))
+    m = p.number("aten.sym_size.int", {"self": y, "dim": 0}, "s1")
+    z = one(p, "reshape.default", {"self": x, "shape": [m, 3]}, "f4", ("s1", 3))
+    p.output(one(p, "mul.Tensor", {"self": z, "other": one(p, "unsqueeze.default", {"self": y, "dim": 1}, "f4", ("s1", 1))}, "f4", ("s1", 3)))
+    runs = [({"x": drawn(n, 3 * n), "y": drawn(n + 1, n)}, [drawn(n, 3 * n).reshape(n, 3) * drawn(n + 1, n)[:, None]]) for n in (1, 5)]
+    return p, runs + [({"x": drawn(1, 14), "y": drawn(2, 5)}, "to be equal")]

@@ -13,6 +13,7 @@
 /// other values in the same words.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/AssumedSizes.h"
 #include "compiler/import/onnx/Importer.h"
 #include "dialects/shape/Assume.h"
 
@@ -36,28 +37,6 @@ static std::string nodeText(const Node &N) {
              : "'" + printable(Place.Node, 120) + "' (" + Op + ")";
 }
 
-/// The facts where a symbol is a multiple of `Divisor` as well; none where no
-/// size in its range is.
-static std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
-                                               const std::string &Symbol,
-                                               int64_t Divisor) {
-  shape::SymbolFacts F;
-  if (auto It = Known.symbols().find(Symbol); It != Known.symbols().end())
-    F = It->second;
-  F.Divisor = Divisor;
-  // From the range's least size on, not from below it.
-  int64_t Least = F.Min / Divisor * Divisor;
-  if (Least < F.Min && llvm::AddOverflow(Least, Divisor, Least))
-    return std::nullopt;
-  if (Least > F.Max)
-    return std::nullopt;
-  if (F.Optimum)
-    F.Optimum = std::max(*F.Optimum / Divisor * Divisor, Least);
-  shape::Facts New = Known;
-  New.declare(Symbol, F);
-  return New;
-}
-
 bool Importer::assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where) {
   if (namesCounter(A) || namesCounter(C))
     return false;
@@ -69,7 +48,8 @@ bool Importer::assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where) {
   std::string Why =
       " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
   for (const shape::Multiple &M : All) {
-    std::optional<shape::Facts> Known = withDivisor(Facts, M.Symbol, M.Divisor);
+    std::optional<shape::Facts> Known =
+        frontend::withDivisor(Facts, M.Symbol, M.Divisor);
     bool Said = Facts.divisor(Expr::symbol(M.Symbol)) == M.Divisor;
     if (!Known || !replaceSize(M.Symbol, M.rounded(), *Known))
       return false;

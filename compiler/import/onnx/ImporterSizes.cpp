@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/AssumedSizes.h"
 #include "compiler/import/onnx/Importer.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -116,47 +117,8 @@ std::optional<Dims> Importer::declaredSizes(const std::string &Name) {
   return Result;
 }
 
-/// Changes every type and size list below `Root`. False if that makes a size
-/// that no tensor can have; then all stays as it was.
-static bool changeSizesIn(Operation *Root,
-                          llvm::function_ref<Expr(const Expr &)> Change) {
-  auto Substitute = [&](ArrayRef<Expr> From) {
-    Dims To;
-    for (const Expr &E : From)
-      To.push_back(Change(E));
-    return To;
-  };
-  bool Possible = true;
-  auto Check = [&](TypeRange Types) {
-    for (Type Ty : Types)
-      if (auto Tensor = dyn_cast<SymbolicTensorType>(Ty))
-        Possible &= !!checkedType(Substitute(Tensor.getDims()),
-                                  Tensor.getElementType());
-  };
-  Root->walk([&](Operation *Op) {
-    Check(Op->getResultTypes());
-    for (Region &R : Op->getRegions())
-      if (!R.empty())
-        Check(R.getArgumentTypes());
-    return Possible ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  if (!Possible)
-    return false;
-  AttrTypeReplacer Replacer;
-  Replacer.addReplacement([&](SymbolicTensorType Ty) -> std::optional<Type> {
-    return Ty.withDims(Substitute(Ty.getDims()));
-  });
-  Replacer.addReplacement([&](DimsAttr A) -> std::optional<mlir::Attribute> {
-    return DimsAttr::get(A.getContext(), Substitute(A.getDims()));
-  });
-  Replacer.recursivelyReplaceElementsIn(Root, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
-  return true;
-}
-
 bool Importer::changeSizes(llvm::function_ref<Expr(const Expr &)> Change) {
-  if (!changeSizesIn(*Module, Change))
+  if (!frontend::changeSizes(*Module, Change))
     return false;
   for (auto &[Name, E] : Symbols)
     E = Change(E);

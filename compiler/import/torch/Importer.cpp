@@ -60,8 +60,21 @@ Value Importer::writeView(View &V, Value Part, Emitter &E) {
 
 Value Importer::value(std::string_view Name, NodeImport &Reader) {
   auto It = Values.find(std::string(Name));
-  if (It != Values.end())
+  if (It != Values.end()) {
+    if (llvm::any_of(It->second->Of->Shows, [](const auto &Shows) {
+          return Shows.first->Now != Shows.second;
+        })) {
+      // Another walk of the loop may know better.
+      ++StaleReads;
+      if (!Walks)
+        return Reader.fail(Code::ImportNotConstant,
+                           "reads '" + printable(Name) +
+                               "', which a branch or a loop gave, after a "
+                               "write to the tensor that it may be; give a "
+                               "clone of that");
+    }
     return read(*It->second, Reader);
+  }
   if (Lost.count(Name)) {
     Reader.give();
     return {};
@@ -74,6 +87,7 @@ void Importer::define(const std::string &Name, Value V) {
   auto Made = std::make_shared<View>();
   Made->Of = std::make_shared<Storage>();
   Made->Of->Now = Made->Made = V;
+  Made->Of->Made = ++Born;
   Values[Name] = std::move(Made);
 }
 
@@ -143,11 +157,11 @@ const TensorMeta *Importer::meta(std::string_view Name) const {
 
 std::optional<Expr> Importer::sizeOf(const Size &S) const {
   if (S.Known)
-    return Facts.simplify(*S.Known);
+    return Facts.simplify(current(*S.Known));
   if (S.Text.empty())
     return Expr(S.Number);
   std::optional<Expr> E = parseSize(S.Text, Symbols);
-  return E && !E->overflowed() ? std::optional(Facts.simplify(*E))
+  return E && !E->overflowed() ? std::optional(Facts.simplify(current(*E)))
                                : std::nullopt;
 }
 
@@ -515,7 +529,8 @@ void Importer::finish() {
   }
   size_t Own = Results.size();
   Decided.addTo(
-      Results, Names, Required, [](const Expr &E) { return E; }, Facts);
+      Results, Names, Required, [&](const Expr &E) { return current(E); },
+      Facts);
   func::ReturnOp::create(B, Main.getLoc(), Results);
   Main.setFunctionType(B.getFunctionType(Main.getBody().getArgumentTypes(),
                                          TypeRange(ValueRange(Results))));
@@ -525,6 +540,7 @@ void Importer::finish() {
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
   Decided.mark(Main, Own);
   setRequirements(*Module, Required);
+  setSizeReasons(*Module, Reasons);
   setSymbolFacts(*Module, Facts);
 }
 

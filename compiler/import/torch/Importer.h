@@ -32,6 +32,8 @@ namespace kpc::torch {
 std::optional<Weight> packed(const Payload &P, std::string Element);
 
 class Importer {
+  struct Storage;
+
 public:
   /// `State`: buffers that the program writes to; they become inputs and
   /// outputs.
@@ -77,11 +79,17 @@ public:
   //===--- values by name -------------------------------------------------===//
   Value value(std::string_view Name, NodeImport &Reader);
   void define(const std::string &Name, Value V);
-  /// What comes of a branch: nothing may write to it, as it may be another.
-  void defineJoined(const std::string &Name, Value V) {
-    define(Name, V);
-    Values[Name]->Of->Joined = true;
-  }
+  /// Storages that a value may be.
+  using Shown = std::set<std::shared_ptr<Storage>>;
+  /// What comes of a branch or of the iteration before: nothing may write to
+  /// it, as it may be another. It may be one of `Of`, as they are now: nothing
+  /// may read it after a write to them.
+  void defineJoined(const std::string &Name, Value V, const Shown &Of);
+  /// Adds what a name may be to `To`, of storages that were there at `Mark`.
+  /// Whether there was more than `To` had.
+  bool addShown(const std::string &Name, unsigned Mark, Shown &To) const;
+  unsigned storagesMade() const { return Born; }
+  bool isThere(const std::string &Name) const { return Values.count(Name); }
   void defineView(const std::string &Name, Value V, const std::string &Of,
                   NodeImport::ForwardFunction Forward,
                   NodeImport::BackwardFunction Backward);
@@ -130,18 +138,13 @@ public:
   std::optional<SmallVector<Value>> branch(const Node &Where, Value Condition,
                                            SideFunction Then,
                                            SideFunction Else);
-  /// The same for a loop, which data ends if it begins with a value. `Handed`:
-  /// storages that iterations hand on, as the body finds them; none of them may
-  /// be written to.
+  /// The same for a loop, which data ends if it begins with a value. `Settled`:
+  /// whether the walk behind it knew what its values show; else there is
+  /// another one.
   std::optional<SmallVector<Value>> loop(const Node &Where, const Expr &Count,
                                          Value Begins, ArrayRef<Value> Inits,
                                          frontend::LoopFunction Body,
-                                         const std::set<const void *> &Handed);
-  /// What a name shows; null for one that nothing defines.
-  const void *storageOf(const std::string &Name) const {
-    auto It = Values.find(Name);
-    return It == Values.end() ? nullptr : It->second->Of.get();
-  }
+                                         llvm::function_ref<bool()> Settled);
   /// Whether an expression depends on the iteration of a loop.
   bool namesCounter(const Expr &E) const;
   /// A size of its own for a number that the program computes, at most
@@ -159,6 +162,13 @@ public:
   /// full stop, for messages.
   void require(const Relation &R, const std::string &Why);
 
+  /// Two sizes that PyTorch takes for equal. They are the same expression from
+  /// then on, or a run checks that they are equal; a warning says so. False if
+  /// they depend on what only data or an iteration says.
+  bool assumeEqual(const Expr &A, const Expr &C, NodeImport &Where);
+  /// A size as it is after all that was assumed.
+  Expr current(const Expr &E) const;
+
   const shape::Facts &facts() const { return Facts; }
   Diagnostics &diagnostics() { return Diags; }
   ModelPlace place(const Node &N) const;
@@ -169,6 +179,9 @@ private:
     unsigned Version = 0;
     std::string Input;   ///< the placeholder that it is, if any
     bool Joined = false; ///< one of two tensors, as data says
+    unsigned Made = 0;   ///< before all with a higher number
+    /// What a joined one may be, with the contents that it then has.
+    std::vector<std::pair<std::shared_ptr<Storage>, Value>> Shows;
   };
   struct View {
     std::shared_ptr<Storage> Of;
@@ -200,6 +213,9 @@ private:
   /// Adds what changed since.
   static void takeBack(const Versions &Since, Changes &Into);
   static void setStorage(Storage &Of, Value Now);
+  bool changeSizes(llvm::function_ref<Expr(const Expr &)> Change);
+  bool assumeMultiples(const Expr &A, const Expr &C, NodeImport &Where);
+  bool assumeParts(const Expr &A, const Expr &C, NodeImport &Where);
   void discard(mlir::Operation *Walked);
   std::string freshSymbol(const std::string &Wanted) const;
   /// Takes what the program's guards say of its sizes.
@@ -246,8 +262,14 @@ private:
   std::set<std::string, std::less<>> Complex;
   std::deque<Node> Rewritten; ///< nodes on such
   frontend::DataSizes Decided;
+  std::set<std::string, std::less<>> ByData;   ///< symbols of these
   std::set<std::string, std::less<>> Counters; ///< of loops
   SmallVector<std::string> Spare;              ///< counters that are free again
+  unsigned Born = 0;                           ///< how many storages were made
+  unsigned Walks = 0;      ///< loops around the insertion point
+  unsigned StaleReads = 0; ///< of joined tensors that were written to since
+  std::vector<std::pair<Expr, Expr>> Replaced; ///< parts of sizes, in order
+  std::map<std::string, std::string, std::less<>> Reasons; ///< of divisors
   /// What a run checks of its sizes: the program's guards.
   std::vector<graph::Requirement> Required;
   /// Names of sizes that data decides, by PyTorch's symbols.

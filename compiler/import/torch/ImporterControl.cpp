@@ -118,6 +118,30 @@ Importer::branch(NodeImport &N, Value Condition, SideFunction Then,
   return std::nullopt;
 }
 
+void Importer::defineJoined(const std::string &Name, Value V, const Shown &Of) {
+  define(Name, V);
+  Storage &Made = *Values[Name]->Of;
+  Made.Joined = true;
+  for (const std::shared_ptr<Storage> &S : Of)
+    Made.Shows.emplace_back(S, S->Now);
+}
+
+bool Importer::addShown(const std::string &Name, unsigned Mark,
+                        Shown &To) const {
+  auto It = Values.find(Name);
+  if (It == Values.end())
+    return false;
+  size_t Had = To.size();
+  auto Add = [&](const std::shared_ptr<Storage> &S) {
+    if (S->Made <= Mark)
+      To.insert(S);
+  };
+  Add(It->second->Of);
+  for (const auto &[S, Then] : It->second->Of->Shows)
+    Add(S);
+  return To.size() != Had;
+}
+
 /// Forgets values that were made inside of an op: they end with it. Names from
 /// outside stay: what shows a storage that changed is made anew.
 void Importer::leaveBody(Operation *Holder, const std::set<std::string> &Stay) {
@@ -258,7 +282,7 @@ std::optional<SmallVector<Value>> Importer::branch(const Node &Where,
 std::optional<SmallVector<Value>>
 Importer::loop(const Node &Where, const Expr &Count, Value Begins,
                ArrayRef<Value> Inits, frontend::LoopFunction Body,
-               const std::set<const void *> &Handed) {
+               llvm::function_ref<bool()> Settled) {
   NodeImport N = statement(Where);
   auto Truth = [&](Value V) { return N.reshape(N.cast(V, N.i1()), {}); };
   Value Enters = Begins ? Truth(Begins) : Value();
@@ -294,21 +318,18 @@ Importer::loop(const Node &Where, const Expr &Count, Value Begins,
       return Next;
     };
     size_t Errors = Diags.errorCount();
+    unsigned Stale = StaleReads;
+    ++Walks;
     std::optional<SmallVector<Value>> Results =
         loop(N, Count, All, {}, Iteration, Enters);
+    --Walks;
     for (const auto &[Of, Version] : Before)
       if (Of->Version != Version)
         setStorage(*Of, Held.at(Of));
     if (Diags.errorCount() != Errors)
       return std::nullopt;
-    for (const Change &C : Found)
-      if (Handed.count(C.Of)) {
-        N.fail(Code::ImportNotConstant,
-               "writes to a tensor from outside that an iteration also hands "
-               "on to the next one; hand on a clone of it");
-        return std::nullopt;
-      }
-    if (Found.size() != Changed.size()) {
+    if (!Settled() || Found.size() != Changed.size()) {
+      StaleReads = Stale;
       if (Results)
         discard(&*std::prev(B.getInsertionPoint()));
       Changed = Found;
@@ -316,6 +337,14 @@ Importer::loop(const Node &Where, const Expr &Count, Value Begins,
     }
     if (!Results)
       return std::nullopt;
+    // What the next iteration is handed has the contents of before the write.
+    // A loop around this one may be walked again, and know better.
+    if (StaleReads != Stale && !Walks) {
+      N.fail(Code::ImportNotConstant,
+             "writes to a tensor from outside that an iteration also hands on "
+             "to the next one; hand on a clone of it");
+      return std::nullopt;
+    }
     for (size_t I = 0; I < Changed.size(); ++I)
       setStorage(*Changed[I].Of, (*Results)[Inits.size() + I]);
     Results->truncate(Inits.size());
@@ -384,6 +413,7 @@ std::optional<Expr> Importer::decideSize(NodeImport &N, Value Count,
     Size = Expr(Known.Min);
   else
     Facts.declare(Name, Known);
+  ByData.insert(Name);
   if (!Symbol.empty())
     Symbols.emplace(Symbol, Size);
   Decided.add(N.reshape(N.cast(Count, N.i64()), {}), Size, AtMost);

@@ -66,6 +66,12 @@ bool NodeImport::unify(const Expr &A, const Expr &C) {
   return TheImporter.facts().isEqual(A, C).value_or(false);
 }
 
+Expr NodeImport::current(const Expr &E) const { return TheImporter.current(E); }
+
+bool NodeImport::assumeEqual(const Expr &A, const Expr &C) {
+  return TheImporter.assumeEqual(A, C, *this);
+}
+
 std::optional<SmallVector<Value>> NodeImport::loop(const Expr &Count,
                                                    ArrayRef<Value> Inits,
                                                    ArrayRef<bool> Reversed,

@@ -171,6 +171,8 @@ bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
   if (!Decides)
     return true;
   std::vector<Datum> Given[2];
+  const unsigned Mark = Into.storagesMade();
+  std::map<std::string, torch::Importer::Shown> Shown;
   Names Truths;
   auto Side =
       [&](const std::vector<Statement> &Block,
@@ -199,8 +201,10 @@ bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
       Given[Which].push_back(V);
       if (V.isNumber())
         V = scalarTensor(V);
-      if (!Bad && V.isTensor())
+      if (!Bad && V.isTensor()) {
+        Into.addShown(V.Text, Mark, Shown[Live[I]]);
         Results.push_back(valueOf(V));
+      }
     }
     return Bad ? std::nullopt : std::optional(Results);
   };
@@ -221,9 +225,13 @@ bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
     const Datum &A = Given[0][I], &C = Given[1][I];
     bool Computed = A.isTensor() || A.isNumber();
     Datum Joined = A;
-    if (Computed && !(A.isNumber() && C.isNumber() && same(A, C) == true)) {
+    // What both sides give and was there before is no choice.
+    bool Same = A.isTensor() && C.isTensor() && A.Text == C.Text &&
+                Into.isThere(A.Text);
+    if (Computed && !Same &&
+        !(A.isNumber() && C.isNumber() && same(A, C) == true)) {
       std::string Name = "%" + Where.Name + "." + std::to_string(At);
-      Into.defineJoined(Name, (*Results)[At]);
+      Into.defineJoined(Name, (*Results)[At], Shown[Live[I]]);
       Joined = tensorNamed(Name);
       if (Truths.count(Live[I]))
         Joined = convert("bool", Joined);

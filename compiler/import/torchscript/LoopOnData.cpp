@@ -18,6 +18,8 @@
 
 #include "llvm/ADT/ScopeExit.h"
 
+#include <utility>
+
 namespace kpc::torchscript {
 
 using Kind = Datum::Kind;
@@ -75,7 +77,12 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
   const bool IsName = Condition && S.Value->Is == Node::Kind::Name;
   std::unordered_map<std::string, Datum> Before = Frames.back().Locals;
   std::vector<std::string> Carried, Fixed;
-  std::set<const void *> Handed;
+  // What each may be of what was there before, and those that every iteration
+  // hands on as they were: they are what they were in front of the loop.
+  std::vector<torch::Importer::Shown> Shown;
+  std::set<std::string> Kept;
+  bool Settled = true;
+  const unsigned Mark = Into.storagesMade();
   llvm::SmallVector<mlir::Value> Inits;
   for (const std::string &Name : Assigned) {
     auto Found = Before.find(Name);
@@ -89,8 +96,9 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
       continue;
     }
     Carried.push_back(Name);
+    Shown.emplace_back();
     if (V.isTensor())
-      Handed.insert(Into.storageOf(V.Text));
+      Into.addShown(V.Text, Mark, Shown.back());
     Inits.push_back(Decided ? truthValue(V)
                             : valueOf(V.isNumber() ? scalarTensor(V) : V));
   }
@@ -103,8 +111,10 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
   auto Enter = [&](llvm::ArrayRef<mlir::Value> Now, const std::string &Part) {
     Frames.back().Locals = Before;
     for (auto [I, Name] : llvm::enumerate(Carried)) {
+      if (Kept.count(Name))
+        continue;
       std::string Own = "%" + Where.Name + Part + std::to_string(I);
-      Into.defineJoined(Own, Now[I]);
+      Into.defineJoined(Own, Now[I], Shown[I]);
       Datum V = tensorNamed(Own);
       if (Before.at(Name).Is == Kind::Unsettled)
         V = convert("bool", V);
@@ -128,12 +138,26 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
     if (Datum Again = Condition ? evaluate(*S.Value) : Datum();
         Condition && !Bad)
       Next.push_back(truthValue(Again));
-    for (const std::string &Name : Carried) {
+    for (auto [I, Name] : llvm::enumerate(Carried)) {
       const Datum V = Frames.back().Locals.at(Name);
       if (Bad)
         return std::nullopt;
-      if (V.isTensor())
-        Handed.insert(Into.storageOf(V.Text));
+      const bool IsKept = Kept.count(Name) != 0;
+      const Datum &First = Before.at(Name);
+      if (!IsKept ? V.isTensor() &&
+                        V.Text == "%" + Where.Name + ".in." + std::to_string(I)
+          : V.isTensor() ? V.Text == First.Text
+                         : same(V, First) == true) {
+        Settled &= !Kept.insert(Name).second;
+        Next.push_back(Now[I]);
+        continue;
+      }
+      // Kept ones are what they were wherever others are: never twice.
+      if (IsKept)
+        fail(Code::ImportUnsupported,
+             "the loop changes '" + printable(Name) + "' in some walks alone");
+      if (V.isTensor() && Into.addShown(V.Text, Mark, Shown[I]))
+        Settled = false;
       if (V.isTensor() || V.isNumber())
         Next.push_back(valueOf(V.isNumber() ? scalarTensor(V) : V));
       else
@@ -150,7 +174,7 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
   size_t Errors = Into.diagnostics().errorCount();
   auto Results =
       Into.loop(Where, Count.value_or(shape::Expr(frontend::Endless)), Begins,
-                Inits, Iteration, Handed);
+                Inits, Iteration, [&] { return std::exchange(Settled, true); });
   if (!Results) {
     Frames.back().Locals = Before;
     Bad |= Into.diagnostics().errorCount() != Errors;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Importer.h"
 #include "compiler/import/torch/Rules.h"
+#include "compiler/import/torch/rules/ViewSizes.h"
 
 using namespace kpc::graph;
 
@@ -16,20 +17,6 @@ namespace {
 using Forward = NodeImport::ForwardFunction;
 using Backward = NodeImport::BackwardFunction;
 } // namespace
-
-/// The same elements with other sizes.
-static void reshaped(NodeImport &N, const Dims &Sizes) {
-  N.view(
-      0, "self", [Sizes](Emitter &E, Value X) { return E.reshape(X, Sizes); },
-      [](Emitter &E, Value Whole, Value Part) {
-        return E.reshape(Part, Emitter::dims(Whole));
-      });
-}
-
-static void viewAsDeclared(NodeImport &N) {
-  if (std::optional<Dims> Sizes = N.declaredSizes())
-    reshaped(N, *Sizes);
-}
 
 static void permuted(NodeImport &N, Ints Perm) {
   Ints Back(Perm.size(), 0);
@@ -128,10 +115,11 @@ static void part(NodeImport &N, size_t I, int64_t Axis, const Expr &Start,
   N.view(
       I, "self",
       [=](Emitter &E, Value X) {
-        return E.sliceAxis(X, Axis, Start, Count, Step);
+        return E.sliceAxis(X, Axis, E.current(Start), E.current(Count), Step);
       },
       [=](Emitter &E, Value Whole, Value Part) {
-        return insert(E, Whole, Part, Axis, Start, Count, Step);
+        return insert(E, Whole, Part, Axis, E.current(Start), E.current(Count),
+                      Step);
       });
 }
 

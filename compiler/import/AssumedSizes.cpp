@@ -1,0 +1,72 @@
+//===- AssumedSizes.cpp - Sizes that an import takes for equal ------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/AssumedSizes.h"
+
+using namespace mlir;
+using namespace kpc::graph;
+
+namespace kpc::frontend {
+
+bool changeSizes(Operation *Root,
+                 llvm::function_ref<Expr(const Expr &)> Change) {
+  auto Substitute = [&](ArrayRef<Expr> From) {
+    Dims To;
+    for (const Expr &E : From)
+      To.push_back(Change(E));
+    return To;
+  };
+  bool Possible = true;
+  auto Check = [&](TypeRange Types) {
+    for (Type Ty : Types)
+      if (auto Tensor = dyn_cast<SymbolicTensorType>(Ty))
+        Possible &= !!checkedType(Substitute(Tensor.getDims()),
+                                  Tensor.getElementType());
+  };
+  Root->walk([&](Operation *Op) {
+    Check(Op->getResultTypes());
+    for (Region &R : Op->getRegions())
+      if (!R.empty())
+        Check(R.getArgumentTypes());
+    return Possible ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (!Possible)
+    return false;
+  AttrTypeReplacer Replacer;
+  Replacer.addReplacement([&](SymbolicTensorType Ty) -> std::optional<Type> {
+    return Ty.withDims(Substitute(Ty.getDims()));
+  });
+  Replacer.addReplacement([&](DimsAttr A) -> std::optional<mlir::Attribute> {
+    return DimsAttr::get(A.getContext(), Substitute(A.getDims()));
+  });
+  Replacer.recursivelyReplaceElementsIn(Root, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+  return true;
+}
+
+std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
+                                        const std::string &Symbol,
+                                        int64_t Divisor) {
+  shape::SymbolFacts F;
+  if (auto It = Known.symbols().find(Symbol); It != Known.symbols().end())
+    F = It->second;
+  F.Divisor = Divisor;
+  // From the range's least size on, not from below it.
+  int64_t Least = F.Min / Divisor * Divisor;
+  if (Least < F.Min && llvm::AddOverflow(Least, Divisor, Least))
+    return std::nullopt;
+  if (Least > F.Max)
+    return std::nullopt;
+  if (F.Optimum)
+    F.Optimum = std::max(*F.Optimum / Divisor * Divisor, Least);
+  shape::Facts New = Known;
+  New.declare(Symbol, F);
+  return New;
+}
+
+} // namespace kpc::frontend

@@ -1,0 +1,140 @@
+//===- ImporterAssumptions.cpp - Sizes that PyTorch knows to be equal -----===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// PyTorch's solver knows more of sizes than kpc's algebra, such as what the
+/// guards of an export say together. Two sizes that it takes for equal are made
+/// the same expression where that is possible without an assumption, else under
+/// one; what cannot be written so is compared when a run binds its inputs.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/AssumedSizes.h"
+#include "compiler/import/torch/Importer.h"
+#include "dialects/shape/Assume.h"
+
+using namespace mlir;
+using namespace kpc::graph;
+
+namespace kpc::torch {
+
+/// "'reshape' (aten.reshape.default)"
+static std::string nodeText(const ModelPlace &Place) {
+  return "'" + Place.Node + "' (" + Place.Op + ")";
+}
+
+Expr Importer::current(const Expr &E) const {
+  Expr Now = E;
+  for (const auto &[Part, New] : Replaced)
+    Now = Now.replace(Part, New);
+  return Now;
+}
+
+bool Importer::changeSizes(llvm::function_ref<Expr(const Expr &)> Change) {
+  if (!frontend::changeSizes(*Module, Change))
+    return false;
+  for (auto &[Name, E] : Symbols)
+    E = Change(E);
+  for (auto &[Name, E] : Numbers)
+    E = Change(E);
+  return true;
+}
+
+bool Importer::assumeMultiples(const Expr &A, const Expr &C,
+                               NodeImport &Where) {
+  std::vector<shape::Multiple> All;
+  if (auto M = shape::multipleThatMakesEqual(Facts, A, C))
+    All.push_back(*M);
+  else
+    All = shape::multiplesThatMakeEqual(Facts, A, C);
+  std::string Why =
+      " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
+  ModelPlace Place = place(Where.node());
+  for (const shape::Multiple &M : All) {
+    std::optional<shape::Facts> Known =
+        frontend::withDivisor(Facts, M.Symbol, M.Divisor);
+    bool Said = Facts.divisor(Expr::symbol(M.Symbol)) == M.Divisor;
+    Expr Part = Expr::symbol(M.Symbol), New = M.rounded();
+    if (!Known ||
+        !changeSizes([&](const Expr &E) { return E.replace(Part, New); }))
+      return false;
+    for (Requirement &R : Required) {
+      R.Left = R.Left.replace(Part, New);
+      R.Right = R.Right.replace(Part, New);
+    }
+    Replaced.emplace_back(Part, New);
+    Facts = *Known;
+    if (Said)
+      continue;
+    Diags.warning(Code::ImportAssumed)
+        .at(Place)
+        .message(printable(M.Symbol) + " must be a multiple of " +
+                 std::to_string(M.Divisor) + ": the node" + Why);
+    Reasons[M.Symbol] = nodeText(Place) + Why;
+  }
+  return !All.empty();
+}
+
+bool Importer::assumeParts(const Expr &A, const Expr &C, NodeImport &Where) {
+  std::vector<shape::Replacement> Parts =
+      shape::partsThatMakeEqual(Facts, A, C);
+  std::string Why =
+      " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
+  ModelPlace Place = place(Where.node());
+  for (const shape::Replacement &P : Parts) {
+    if (!changeSizes([&](const Expr &E) { return E.replace(P.Part, P.New); }))
+      return false;
+    Replaced.emplace_back(P.Part, P.New);
+    std::optional<bool> Known = P.Equal ? Facts.isEqual(P.Left, P.Right)
+                                        : Facts.isLessOrEqual(P.Left, P.Right);
+    Requirement R{P.Left, P.Right, P.Equal, nodeText(Place) + Why};
+    if (Known == true || llvm::is_contained(Required, R))
+      continue;
+    Required.push_back(std::move(R));
+    Diags.warning(Code::ImportAssumed)
+        .at(Place)
+        .message(P.Left.str() +
+                 (P.Equal ? " must be equal to " : " must be at most ") +
+                 P.Right.str() + ": the node" + Why);
+  }
+  return !Parts.empty();
+}
+
+bool Importer::assumeEqual(const Expr &A, const Expr &C, NodeImport &Where) {
+  std::optional<bool> Known = Facts.isEqual(A, C);
+  if (Known == false || A.overflowed() || C.overflowed() || namesCounter(A) ||
+      namesCounter(C))
+    return false;
+  // What holds for all sizes comes before what restricts them.
+  if (!shape::remaindersThatMakeEqual(A, C).empty())
+    return assumeParts(A, C, Where);
+  if (Known == true)
+    return true;
+  // No run can check before it begins what data decides.
+  std::set<std::string, std::less<>> Named;
+  A.collectSymbols(Named);
+  C.collectSymbols(Named);
+  if (llvm::any_of(Named, [&](const std::string &Name) {
+        return ByData.count(Name) != 0;
+      }))
+    return false;
+  if (assumeMultiples(A, C, Where) || assumeParts(A, C, Where))
+    return true;
+  ModelPlace Place = place(Where.node());
+  std::string Why =
+      " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
+  Requirement R{A, C, /*Equal=*/true, nodeText(Place) + Why};
+  if (llvm::is_contained(Required, R))
+    return true;
+  Required.push_back(std::move(R));
+  Diags.warning(Code::ImportAssumed)
+      .at(Place)
+      .message(A.str() + " must be equal to " + C.str() + ": the node" + Why);
+  return true;
+}
+
+} // namespace kpc::torch
