@@ -5,7 +5,7 @@
 without, each with what it computes in numpy."""
 import numpy as np
 
-from script_case import Case, kept_boxes, module
+from script_case import Case, kept_boxes, module, tensor
 from script_detection import resized
 
 
@@ -277,4 +277,67 @@ def paste_mask_in_image(mask: Tensor,
                 [run(1, 0.3), run(2, 0.4), run(3, -0.3)])
 
 
-CASES = {f.__name__: f for f in (scripted_suppression, scripted_masks)}
+def settled():
+    """What torchvision's detectors keep between calls without computing other things: whether they have warned, anchors of
+    the type they have already, and scales with an object, found by the first call."""
+    code = {"__torch__.py": """class Settled(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  _has_warned : bool
+  anchors : List[Tensor]
+  scales : Optional[List[float]]
+  levels : Optional[__torch__.Levels]
+  def forward(self: __torch__.Settled,
+    x: Tensor) -> Tensor:
+    kept = annotate(List[Tensor], [])
+    anchors = self.anchors
+    for _0 in range(torch.len(anchors)):
+      _1 = torch.to(anchors[_0], ops.prim.device(x), ops.prim.dtype(x))
+      _2 = torch.append(kept, _1)
+    self.anchors = kept
+    scales = self.scales
+    if torch.__is__(scales, None):
+      _3 = True
+    else:
+      levels = self.levels
+      _3 = torch.__is__(levels, None)
+    if _3:
+      self.scales = [0.5, 0.25]
+      self.levels = __torch__.Levels.__new__(__torch__.Levels)
+    else:
+      pass
+    anchors0 = self.anchors
+    scales0 = self.scales
+    if torch.__is__(scales0, None):
+      ops.prim.RaiseException("no scales")
+      y = x
+    else:
+      scales1 = unchecked_cast(List[float], scales0)
+      y0 = torch.add(torch.mul(x, scales1[1]), anchors0[1])
+      y = y0
+    _has_warned = self._has_warned
+    if torch.__not__(_has_warned):
+      torch.warn("once")
+      self._has_warned = True
+    else:
+      pass
+    return y
+class Levels:
+  least : int
+  def __init__(self: __torch__.Levels) -> NoneType:
+    self.least = 2
+    return None
+"""}
+    g = np.random.default_rng(1)
+    anchors = [g.uniform(-1, 1, (3, 4)).astype(np.float32) for _ in range(2)]
+
+    def run(seed):
+        x = np.random.default_rng(seed).uniform(-1, 1, (3, 4)).astype(np.float32)
+        return {"x": x}, {"output": x * np.float32(0.25) + anchors[1]}
+
+    top = module("__torch__.Settled", {"_has_warned": False, "anchors": [tensor(a) for a in anchors], "scales": None, "levels": None})
+    return Case(top, code, ["--input-shape", "x=3,4"], [run(1), run(2)])
+
+
+CASES = {f.__name__: f for f in (scripted_suppression, scripted_masks, settled)}

@@ -179,8 +179,8 @@ bool Evaluator::branchOnEmpty(const Statement &S, const Datum &Condition) {
     }
     if (torch::Emitter::dims(With) != torch::Emitter::dims(Without))
       note("'" + printable(Name) +
-           "' has no elements where the condition does not hold, and then has "
-           "the rank that it has otherwise: " +
+           "' may have no elements, and then has the rank that it has "
+           "otherwise: " +
            printable(Frames.back().File->place(S.Line)));
   }
   // Elements can be none only where a size is not a number.
