@@ -14,12 +14,18 @@ from torch.export import Dim
 
 @dataclasses.dataclass
 class Case:
-    """`build` gives a module, its example inputs and dynamic_shapes; `more` further inputs of other sizes or values."""
+    """`build` gives a module, its example inputs and dynamic_shapes; `more` further inputs of other sizes or values.
+
+    `judge` takes the module, the results and what is expected in place of a comparison by element: right or not, and a text.
+    `timeout` is the seconds that a case may take where these are more than usual.
+    """
 
     build: Callable
     ways: Sequence[str] = ("pt2",)
     more: Callable = lambda: []
     tolerance: float = 1e-4
+    judge: Optional[Callable] = None
+    timeout: float = 0
 
 
 CASES = {}

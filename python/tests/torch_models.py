@@ -7,7 +7,8 @@
 
 Each case is a module with example inputs. It is saved by torch.export (`pt2`) and, where the case says so, by
 torch.jit.trace (`trace`) or torch.jit.script (`script`), compiled by kpc, and run on the host and on the GPU.
-The result is a line for each: right, wrong (with the error), refused (with kpc's words), not exported (with PyTorch's).
+The result is a line for each: right (with the error), wrong (with what differs), refused (with kpc's words), not exported (with PyTorch's).
+Results of detectors are compared as sets, by detections.py, and the line says how many boxes changed places.
 It needs torch, and torchvision, timm and transformers for the cases that are theirs; it is no part of CI.
 """
 
@@ -97,7 +98,7 @@ def run(name, how, devices, keep):
         except kpc.Error as error:
             return {"result": "refused", "why": str(error)[:900]}
         seconds = time.monotonic() - start
-        worst = 0.0
+        worst, judged = 0.0, []
         for device in devices:
             session = artifact.session(device)
             for args in rounds:
@@ -109,21 +110,29 @@ def run(name, how, devices, keep):
                 got = list(got.values())[-len(expected):] if len(got) >= len(expected) else list(got.values())
                 if len(got) != len(expected):
                     return {"result": "wrong", "why": f"{len(got)} outputs, expected {len(expected)}"}
+                if case.judge:
+                    right, why = case.judge(module, got, expected)
+                    if not right:
+                        return {"result": "wrong", "why": f"on {device}: {why}"}
+                    judged.append(f"on {device}: {why}")
+                    continue
                 for index, (have, want) in enumerate(zip(got, expected)):
                     error = error_of(have, want)
                     if isinstance(error, str) or not error <= case.tolerance:
                         return {"result": "wrong", "why": f"on {device}, output {index}: {error}"}
                     worst = max(worst, error)
-        return {"result": "right", "error": worst, "seconds": seconds}
+        said = {"why": "; ".join(judged)} if judged else {}
+        return {"result": "right", "error": worst, "seconds": seconds, **said}
 
 
 def start(name, how, options):
     command = [sys.executable, __file__, "--one", name, how, "--devices", options.devices]
     command += ["--keep", options.keep] if options.keep else []
+    timeout = max(options.timeout, CASES[name].timeout)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
-        return name, how, {"result": "too slow", "why": f"{options.timeout} s"}
+        return name, how, {"result": "too slow", "why": f"{timeout} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     if not lines:
         return name, how, {"result": "crashed", "why": (done.stderr or done.stdout)[-900:]}

@@ -27,6 +27,7 @@ except ImportError:
 import script_classes
 import script_control
 import script_detection
+import script_detectors
 import script_matrices
 import script_networks
 import script_selection
@@ -36,7 +37,7 @@ import script_values
 import script_writer
 import script_writes
 
-CASES = script_networks.CASES | script_control.CASES | script_detection.CASES | script_matrices.CASES | script_selection.CASES
+CASES = script_networks.CASES | script_control.CASES | script_detection.CASES | script_detectors.CASES | script_matrices.CASES | script_selection.CASES
 # What each run of the tests has no time for; --all has them.
 MORE = script_values.CASES | script_classes.CASES | script_sizes.CASES | script_state.CASES | script_writes.CASES
 CASES |= {name: MORE.pop(name) for name in ("list_sort", "dict_ops", "strings", "math_fns", "fork_wait", "enum_attr", "hooks",

@@ -337,13 +337,6 @@ def _onnx_paste_mask_in_image(mask: Tensor,
   return im_mask
 """}
 
-    def resized(values, count):
-        """Along the first axis, as interpolate does without align_corners."""
-        at = np.maximum((np.arange(count) + 0.5) * (len(values) / count) - 0.5, 0)
-        first = np.minimum(at.astype(int), len(values) - 1)
-        share = (at - first)[:, None]
-        return values[first] * (1 - share) + values[np.minimum(first + 1, len(values) - 1)] * share
-
     def run(seed, least):
         g = np.random.default_rng(seed)
         masks = g.uniform(0, 1, (12, 1, 6, 6)).astype(np.float32)
@@ -366,6 +359,14 @@ def _onnx_paste_mask_in_image(mask: Tensor,
     return Case(module("__torch__.Masks", {}), code,
                 ["--input-shape", "masks=12,1,6,6", "--input-shape", "boxes=12,4", "--input-shape", "scores=12"],
                 [run(1, 0.3), run(2, 0.4), run(3, -0.3)])
+
+
+def resized(values, count):
+    """Along the first axis, as interpolate does without align_corners."""
+    at = np.maximum((np.arange(count) + 0.5) * (len(values) / count) - 0.5, 0)
+    first = np.minimum(at.astype(int), len(values) - 1)
+    share = (at - first)[:, None]
+    return values[first] * (1 - share) + values[np.minimum(first + 1, len(values) - 1)] * share
 
 
 def aligned(image, box):

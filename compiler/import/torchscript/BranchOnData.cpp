@@ -75,10 +75,18 @@ static bool describes(const Node &V) {
           V.Items[0].Text == "layout");
 }
 
-/// The names that a block gives tensors without elements, if it does nothing
-/// else. PyTorch's printer names what describes a tensor before it is used.
-static std::optional<Names> emptyTensors(const std::vector<Statement> &Block) {
-  Names Made;
+namespace {
+/// What a block gives that does nothing else than to name tensors.
+struct Named {
+  Names Empty;                               ///< made without elements
+  std::map<std::string, std::string> Passed; ///< and what they were called
+};
+} // namespace
+
+/// None if the block does something else. PyTorch's printer names what
+/// describes a tensor before it is used.
+static std::optional<Named> namedTensors(const std::vector<Statement> &Block) {
+  Named Given;
   for (const Statement &S : Block) {
     if (S.Is == Statement::Kind::Pass)
       continue;
@@ -86,9 +94,9 @@ static std::optional<Names> emptyTensors(const std::vector<Statement> &Block) {
         S.Targets.front().Is != Node::Kind::Name)
       return std::nullopt;
     const Node &V = *S.Value;
+    const std::string &Name = S.Targets.front().Text;
     if (describes(V))
       continue;
-    bool Same = V.Is == Node::Kind::Name && Made.count(V.Text);
     bool Makes = V.Is == Node::Kind::Call && V.Items.size() > 1 &&
                  V.Items[0].Is == Node::Kind::Attribute &&
                  (V.Items[0].Text == "empty" || V.Items[0].Text == "zeros") &&
@@ -96,11 +104,22 @@ static std::optional<Names> emptyTensors(const std::vector<Statement> &Block) {
                  llvm::any_of(V.Items[1].Items, [](const Node &Size) {
                    return Size.Is == Node::Kind::Int && Size.Int == 0;
                  });
-    if (!Same && !Makes)
+    if (Makes || (V.Is == Node::Kind::Name && Given.Empty.count(V.Text))) {
+      Given.Empty.insert(Name);
+      continue;
+    }
+    if (V.Is != Node::Kind::Name)
       return std::nullopt;
-    Made.insert(S.Targets.front().Text);
+    auto It = Given.Passed.find(V.Text);
+    Given.Passed.insert_or_assign(Name, It == Given.Passed.end() ? V.Text
+                                                                 : It->second);
   }
-  return Made;
+  return Given;
+}
+
+/// Whether a tensor has no elements where a size is 0.
+static bool emptyWith(mlir::Value V, const shape::Expr &Size) {
+  return V && llvm::is_contained(torch::Emitter::dims(V), Size);
 }
 
 /// Whether an operator of the source writes to its operand.
@@ -124,31 +143,58 @@ bool Evaluator::branchOnEmpty(const Statement &S, const Datum &Condition) {
   if (Condition.Is != Kind::Unsettled || Condition.About == Datum::Asks::Else)
     return false;
   bool Then = Condition.About == Datum::Asks::Empty;
-  std::optional<Names> Made = emptyTensors(Then ? S.Body : S.Else);
+  std::optional<Named> Made = namedTensors(Then ? S.Body : S.Else);
   const std::vector<Statement> &Other = Then ? S.Else : S.Body;
   Names Assigned;
-  if (!Made || Made->empty() || !collectAssigned(Other, Assigned) ||
-      writesInPlace(Other))
+  if (!Made || (Made->Empty.empty() && Made->Passed.empty()) ||
+      !collectAssigned(Other, Assigned) || writesInPlace(Other))
     return false;
+  const auto Before = Frames.back().Locals;
+  auto Tensor = [&](const auto &In, const std::string &Name) {
+    auto It = In.find(Name);
+    return It != In.end() && It->second.isTensor() ? valueOf(It->second)
+                                                   : mlir::Value();
+  };
+  for (const auto &[Name, Was] : Made->Passed)
+    if (Assigned.count(Name) && !emptyWith(Tensor(Before, Was), Condition.Int))
+      return false;
   {
     ++Sides; // what is not there without elements must not be changed
     auto Leave = llvm::scope_exit([&] { --Sides; });
     runBlock(Other);
   }
+  if (Bad)
+    return true;
+  for (const auto &[Name, Was] : Made->Passed) {
+    if (!Assigned.count(Name)) {
+      Frames.back().Locals.insert_or_assign(Name, Before.at(Was));
+      continue;
+    }
+    mlir::Value Without = Tensor(Before, Was);
+    mlir::Value With = Tensor(Frames.back().Locals, Name);
+    if (!emptyWith(With, Condition.Int) ||
+        torch::Emitter::element(With) != torch::Emitter::element(Without)) {
+      Frames.back().Locals = Before; // what was walked has no reader
+      return false;
+    }
+    if (torch::Emitter::dims(With) != torch::Emitter::dims(Without))
+      note("'" + printable(Name) +
+           "' may have no elements, and then has the rank that it has "
+           "otherwise: " +
+           printable(Frames.back().File->place(S.Line)));
+  }
   // Elements can be none only where a size is not a number.
-  for (const std::string &Name : *Made)
-    if (auto It = Frames.back().Locals.find(Name);
-        !Bad && Assigned.count(Name) && It != Frames.back().Locals.end() &&
-        It->second.isTensor()) {
-      mlir::Value V = valueOf(It->second);
-      if (V && llvm::all_of(torch::Emitter::dims(V), [](const auto &Size) {
+  for (const std::string &Name : Made->Empty)
+    if (mlir::Value V = Assigned.count(Name)
+                            ? Tensor(Frames.back().Locals, Name)
+                            : mlir::Value())
+      if (llvm::all_of(torch::Emitter::dims(V), [](const auto &Size) {
             return Size.asConstant().has_value();
           }))
         fail(Code::ImportNotConstant,
              "a tensor without elements is given as '" + printable(Name) +
                  "' where another one has none, else one of known sizes",
              "write the choice with torch.where, or give both one size");
-    }
   return true;
 }
 

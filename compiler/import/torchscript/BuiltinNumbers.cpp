@@ -108,10 +108,12 @@ Datum Evaluator::compare(const std::string &Name, const Datum &A,
   Datum Open =
       Datum::ofText("it compares the sizes " + shown(A) + " and " + shown(B),
                     Kind::Unsettled);
-  if (A.Is == Kind::Int && B.asInt() == 0)
+  if (A.Is == Kind::Int && B.asInt() == 0) {
+    Open.Int = A.Int;
     Open.About = Name == "eq"                   ? Datum::Asks::Empty
                  : Name == "ne" || Name == "gt" ? Datum::Asks::NotEmpty
                                                 : Datum::Asks::Else;
+  }
   if (A.isNumber() && B.isNumber())
     Open.Decider =
         callAten(Name, {{"", scalarTensor(A)}, {"", scalarTensor(B)}}).Text;

@@ -48,7 +48,8 @@ struct Datum {
   /// Of what is unsettled: the tensor of one element that decides it, by its
   /// name in the importer; empty where it is more.
   std::string Decider;
-  /// Of what is unsettled: it holds where a size is 0, or where one is not.
+  /// Of what is unsettled: it holds where a size, `Int`, is 0, or where it is
+  /// not.
   enum class Asks { Else, Empty, NotEmpty };
   Asks About = Asks::Else;
   std::shared_ptr<std::vector<Datum>> Items;

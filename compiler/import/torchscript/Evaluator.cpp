@@ -411,12 +411,11 @@ Datum Evaluator::callNamed(const std::string &Name, PassedList Arguments) {
   std::string Why;
   Archive::Found Of = Script.find(Class.str(), Why);
   if (Of.TheFunction) {
-    if (const ScriptFile *Form = knownForm(Name, *Of.File, *Of.TheFunction)) {
-      note("'" + printable(Of.TheFunction->Name) +
-           "' is compiled as products with matrices of weights, without its "
-           "loop over elements");
-      return callFunction(*Form, Form->Source.Functions.front(), Arguments,
-                          Frames.back().Module);
+    if (auto Known = knownForm(Name, *Of.File, *Of.TheFunction)) {
+      note("'" + printable(Of.TheFunction->Name) + "' is compiled " +
+           Known->How);
+      return callFunction(*Known->File, Known->File->Source.Functions.front(),
+                          Arguments, Frames.back().Module);
     }
     return callFunction(*Of.File, *Of.TheFunction, Arguments,
                         Frames.back().Module);

@@ -48,6 +48,8 @@ public:
   /// What the call assigned before it read it: another branch of a later call
   /// may read it.
   KeptMap SetAnew;
+  /// Attributes that were none and are objects now.
+  KeptMap Made;
   /// What the call reads and only another method assigns.
   KeptMap Shared;
   std::set<std::string> ReadFirst;
@@ -140,6 +142,32 @@ static void collect(const Datum &Of, std::set<const Instance *> &Seen,
   }
 }
 
+/// Every module and other object in one, by its path.
+static void collectObjects(const Datum &Of, std::set<const Instance *> &Seen,
+                           std::map<std::string, Datum> &All) {
+  if (Of.Is != Datum::Kind::Object || !Seen.insert(Of.Object.get()).second)
+    return;
+  for (const auto &[Name, V] : Of.Object->Attributes) {
+    collectObjects(V, Seen, All);
+    if (V.Is == Datum::Kind::Object)
+      All.emplace(Of.Object->Path.empty() ? Name : Of.Object->Path + "." + Name,
+                  V);
+  }
+}
+
+/// Whether an assignment changes nothing: `self.x = self.x.to(dtype)`.
+static bool sameValue(Evaluator &E, const Datum &A, const Datum &B) {
+  if (A.isTensor() && B.isTensor()) {
+    Value X = E.valueOf(A);
+    return X && X == E.valueOf(B);
+  }
+  if (A.Is == B.Is && A.isSequence() && A.Items->size() == B.Items->size())
+    return llvm::all_of(llvm::zip(*A.Items, *B.Items), [&](const auto &Pair) {
+      return sameValue(E, std::get<0>(Pair), std::get<1>(Pair));
+    });
+  return E.same(A, B).value_or(false);
+}
+
 static std::map<std::string, Datum> attributesOf(const Datum &Top) {
   std::set<const Instance *> Seen;
   std::map<std::string, Datum> All;
@@ -150,13 +178,19 @@ static std::map<std::string, Datum> attributesOf(const Datum &Top) {
 void Walk::findChanged(Evaluator &E, const Datum &Top,
                        const std::map<std::string, Datum> &Before) {
   const OtherMethods Others(Script, E, Top);
+  std::set<const Instance *> Seen;
+  std::map<std::string, Datum> Objects;
+  collectObjects(Top, Seen, Objects);
+  for (const auto &[Name, After] : Objects)
+    if (Before.count(Name))
+      Made[Name].After = After;
   for (const auto &[Name, After] : attributesOf(Top)) {
     if (E.isReadFirst(Name))
       ReadFirst.insert(Name);
     auto It = Before.find(Name);
     if (It == Before.end())
       continue;
-    if (E.same(It->second, After).value_or(false)) {
+    if (sameValue(E, It->second, After)) {
       findShared(E, Name, After, Others);
       continue;
     }
@@ -302,6 +336,12 @@ OwningOpRef<ModuleOp> Walk::run(MLIRContext &Context,
   return I.run([&](torch::Importer &Into) {
     return body(Into, F, State, Weights, *Arguments);
   });
+}
+
+static std::string textOf(ModuleOp Module) {
+  std::string Text;
+  llvm::raw_string_ostream(Text) << Module;
+  return Text;
 }
 
 /// The method of the top module; null after a report.
@@ -467,6 +507,9 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
   // `Perhaps`: assigned before it was read. Where numbers among the state lead
   // a later call elsewhere, it may be read there.
   KeptMap State, Perhaps;
+  // Without --state explicit: what the first call computes and leaves.
+  std::string First;
+  KeptMap Flags, SetFirst;
   // Shapes of the state may need some calls until they stay as they are.
   for (int Call = 0; Call < 6; ++Call) {
     std::vector<std::string> Notes;
@@ -479,8 +522,28 @@ OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
       adviseTrace(*F, Before, Diags);
       return {};
     }
-    if (!Script.ExplicitState && !refuseState(W.Changed, Diags))
+    if (Call == 0 && !Script.ExplicitState && !W.Changed.empty() &&
+        holdNoTensor(W.Changed) && holdNoTensor(W.Made)) {
+      First = textOf(*Module);
+      Flags = State = W.Changed;
+      State.insert(W.Made.begin(), W.Made.end());
+      SetFirst = W.SetAnew;
+      continue;
+    }
+    if (Call == 1 && !Script.ExplicitState) {
+      bool Read = llvm::any_of(SetFirst, [&](const auto &Entry) {
+        return W.ReadFirst.count(Entry.first) != 0;
+      });
+      if (Read || !W.Changed.empty() || !W.Made.empty() ||
+          textOf(*Module) != First) {
+        refuseState(Flags, Diags);
+        return {};
+      }
+      noteSettled(Flags, Notes);
+      State.clear();
+    } else if (!Script.ExplicitState && !refuseState(W.Changed, Diags)) {
       return {};
+    }
     KeptMap Next = State;
     for (const auto &[Attribute, K] : W.Changed)
       Next.insert_or_assign(Attribute, K);

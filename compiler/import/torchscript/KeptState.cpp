@@ -115,6 +115,27 @@ void noteState(const KeptMap &State, std::vector<std::string> &Notes) {
                                           : K.After.kindText()));
 }
 
+static bool holdsNoTensor(const Datum &V) {
+  if (V.Is == Datum::Kind::Object)
+    return llvm::all_of(V.Object->Attributes, [](const auto &Entry) {
+      return Entry.second.Is != Datum::Kind::Object &&
+             holdsNoTensor(Entry.second);
+    });
+  return !V.isTensor() && isOfParts(V) &&
+         (!V.isSequence() || llvm::all_of(*V.Items, holdsNoTensor));
+}
+
+bool holdNoTensor(const KeptMap &Of) {
+  return llvm::all_of(
+      Of, [](const auto &Entry) { return holdsNoTensor(Entry.second.After); });
+}
+
+void noteSettled(const KeptMap &Of, std::vector<std::string> &Notes) {
+  for (const auto &[Name, K] : Of)
+    Notes.push_back("the module keeps '" + printable(Name) +
+                    "' between calls, and computes the same in each of them");
+}
+
 bool refuseLists(const KeptMap &State, bool IsPerhaps, Diagnostics &Diags) {
   for (const auto &[Name, K] : State)
     if ((K.After.isSequence() && (IsPerhaps || !isOfParts(K.After))) ||

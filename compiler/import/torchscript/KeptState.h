@@ -36,6 +36,10 @@ bool refuseState(const KeptMap &Changed, Diagnostics &Diags);
 /// Objects have no form as an input, nor have lists that may be state
 /// (`IsPerhaps`): what was set before it was read.
 bool refuseLists(const KeptMap &State, bool IsPerhaps, Diagnostics &Diags);
+/// Whether all of it is numbers, texts and objects of these.
+bool holdNoTensor(const KeptMap &Of);
+/// What changes nothing that a later call computes.
+void noteSettled(const KeptMap &Of, std::vector<std::string> &Notes);
 void noteState(const KeptMap &State, std::vector<std::string> &Notes);
 
 } // namespace kpc::torchscript

@@ -34,7 +34,8 @@ struct KnownFunction {
   Names Functions;  ///< the function itself, then its helpers in the same file
   StringRef Name;
   Names Calls; ///< last names of what all of them call
-  const char *Form;
+  std::string Form;
+  const char *How; ///< how it is compiled, for the note
 };
 } // namespace
 
@@ -43,11 +44,7 @@ struct KnownFunction {
 /// result is a row of weights times the mask, and so is a column: the weights
 /// are those of torch.nn.functional.interpolate without align_corners, and 0
 /// outside of the box.
-static constexpr const char *PasteMasks = R"(
-def paste_masks(masks: Tensor,
-    boxes: Tensor,
-    im_h: Tensor,
-    im_w: Tensor) -> Tensor:
+static constexpr StringRef Paste = R"(
   pasted = torch.to(torch.select(masks, 1, 0), 6)
   for axis, length in [(1, int(im_h)), (0, int(im_w))]:
     size = torch.size(masks, torch.sub(3, axis))
@@ -67,18 +64,141 @@ def paste_masks(masks: Tensor,
       pasted = torch.matmul(weights, pasted)
     else:
       pasted = torch.matmul(pasted, torch.transpose(weights, 1, 2))
-  return pasted
 )";
+
+/// In a trace, masks have their margin and boxes are whole pixels already.
+static std::string pasteMasksOfTrace() {
+  return (R"(
+def paste_masks(masks: Tensor,
+    boxes: Tensor,
+    im_h: Tensor,
+    im_w: Tensor) -> Tensor:)" +
+          Paste + R"(
+  return pasted
+)")
+      .str();
+}
+
+static std::string pasteMasks() {
+  return (R"(
+def paste_masks_in_image(masks: Tensor,
+    boxes: Tensor,
+    img_shape: Tuple[int, int],
+    padding: int=1) -> Tensor:
+  im_h, im_w, = img_shape
+  inner = (torch.size(masks))[-1]
+  scale = torch.div(float(torch.add(inner, torch.mul(2, padding))), inner)
+  masks = torch.pad(masks, [padding, padding, padding, padding], "constant", 0.)
+  first, second = torch.slice(boxes, 1, 0, 2), torch.slice(boxes, 1, 2, 4)
+  half = torch.mul(torch.mul(torch.sub(second, first), 0.5), scale)
+  middle = torch.mul(torch.add(second, first), 0.5)
+  boxes = torch.to(torch.cat([torch.sub(middle, half), torch.add(middle, half)], 1), 4))" +
+          Paste + R"(
+  return torch.unsqueeze(pasted, 1)
+)")
+      .str();
+}
+
+/// torchvision suppresses boxes class by class, in a loop, where there are more
+/// than 1000 of them on the processor. Otherwise it moves the boxes of each
+/// class so far apart that they do not meet, which is all that kpc does.
+static constexpr const char *BatchedNms = R"(
+def batched_nms(boxes: Tensor,
+    scores: Tensor,
+    idxs: Tensor,
+    iou_threshold: float) -> Tensor:
+  farthest = torch.max(boxes)
+  apart = torch.add(farthest, torch.to(torch.tensor(1), boxes))
+  offsets = torch.unsqueeze(torch.mul(torch.to(idxs, boxes), apart), 1)
+  return ops.torchvision.nms(torch.add(boxes, offsets), scores, iou_threshold)
+)";
+
+static constexpr const char *AsProducts =
+    "as products with matrices of weights, without its loop over elements";
 
 static const std::vector<KnownFunction> &knownFunctions() {
   static const std::vector<KnownFunction> All = {
+      {"torchvision.ops.boxes",
+       {"batched_nms", "_batched_nms_vanilla", "_batched_nms_coordinate_trick"},
+       "batched_nms",
+       {"_batched_nms_vanilla",
+        "_batched_nms_coordinate_trick",
+        "__not__",
+        "_is_tracing",
+        "_return_output",
+        "add",
+        "device",
+        "dtype",
+        "empty",
+        "eq",
+        "gt",
+        "index",
+        "index_put_",
+        "len",
+        "max",
+        "mul",
+        "nms",
+        "numel",
+        "select",
+        "slice",
+        "sort",
+        "tensor",
+        "to",
+        "type",
+        "unsqueeze",
+        "where",
+        "zeros_like"},
+       BatchedNms,
+       "as one suppression of boxes that are moved apart by class, without its "
+       "loop over classes"},
       {"torchvision.models.detection.roi_heads",
        {"_onnx_paste_masks_in_image_loop", "_onnx_paste_mask_in_image"},
        "_onnx_paste_masks_in_image_loop",
        {"_onnx_paste_mask_in_image", "interpolate", "zeros", "ones", "size",
         "select", "unsqueeze", "cat", "sub", "add", "max", "min", "expand",
         "slice", "to"},
-       PasteMasks}};
+       pasteMasksOfTrace(),
+       AsProducts},
+      {"torchvision.models.detection.roi_heads",
+       {"paste_masks_in_image", "paste_mask_in_image", "expand_masks",
+        "expand_boxes"},
+       "paste_masks_in_image",
+       {"_is_tracing",
+        "_onnx_expand_boxes",
+        "_onnx_paste_masks_in_image_loop",
+        "add",
+        "append",
+        "copy_",
+        "device",
+        "div",
+        "dtype",
+        "expand",
+        "expand_boxes",
+        "expand_masks",
+        "float",
+        "gt",
+        "interpolate",
+        "len",
+        "max",
+        "min",
+        "mul",
+        "mul_",
+        "neg",
+        "new_empty",
+        "pad",
+        "paste_mask_in_image",
+        "scalar_tensor",
+        "select",
+        "size",
+        "slice",
+        "stack",
+        "sub",
+        "to",
+        "unsqueeze",
+        "zeros",
+        "zeros_like"},
+       pasteMasks(),
+       AsProducts}};
   return All;
 }
 
@@ -124,8 +244,8 @@ struct Callees {
 } // namespace
 
 static const ScriptFile &parsedForm(const KnownFunction &K) {
-  static std::map<const char *, ScriptFile> Parsed;
-  ScriptFile &F = Parsed[K.Form];
+  static std::map<const KnownFunction *, ScriptFile> Parsed;
+  ScriptFile &F = Parsed[&K];
   if (!F.Name.empty())
     return F;
   std::string Why;
@@ -137,8 +257,8 @@ static const ScriptFile &parsedForm(const KnownFunction &K) {
   return F;
 }
 
-const ScriptFile *knownForm(const std::string &Name, const ScriptFile &Of,
-                            const Function &F) {
+std::optional<KnownForm> knownForm(const std::string &Name,
+                                   const ScriptFile &Of, const Function &F) {
   for (const KnownFunction &K : knownFunctions()) {
     StringRef Whole(Name);
     if (!Whole.consume_back(("." + K.Name).str()) || !Whole.ends_with(K.Module))
@@ -154,9 +274,9 @@ const ScriptFile *knownForm(const std::string &Name, const ScriptFile &Of,
                                    return A.Name == B.Name;
                                  });
     if (SameNames && All.Found == K.Calls)
-      return &Form;
+      return KnownForm{&Form, K.How};
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 } // namespace kpc::torchscript

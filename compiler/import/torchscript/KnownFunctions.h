@@ -12,12 +12,17 @@
 
 namespace kpc::torchscript {
 
+struct KnownForm {
+  const ScriptFile *File; ///< its first function is walked
+  const char *How;        ///< "as …", for a note
+};
+
 /// The function that is walked in place of `F`, a function of the archive with
 /// the whole name `Name`: it gives equal values, without steps whose sizes each
-/// element of the data decides. Null where kpc knows none, or where the archive
+/// element of the data decides. None where kpc knows none, or where the archive
 /// has other code under this name than kpc knows.
-const ScriptFile *knownForm(const std::string &Name, const ScriptFile &Of,
-                            const Function &F);
+std::optional<KnownForm> knownForm(const std::string &Name,
+                                   const ScriptFile &Of, const Function &F);
 
 } // namespace kpc::torchscript
 
