@@ -9,6 +9,7 @@
 #include "compiler/import/onnx/rules/DataBounds.h"
 
 #include <climits>
+#include <numeric>
 
 using namespace kpc::graph;
 
@@ -120,9 +121,8 @@ static Value runTimeLow(NodeImport &N, Value Pads, Value Axes, int64_t Axis,
 static std::optional<std::vector<int64_t>> paddedAxes(NodeImport &N, Value X) {
   if (N.hasInput(3))
     return N.contents(3) ? N.contents(3)->integers() : std::nullopt;
-  std::vector<int64_t> Axes;
-  for (int64_t A = 0; A < N.rank(X); ++A)
-    Axes.push_back(A);
+  std::vector<int64_t> Axes(static_cast<size_t>(N.rank(X)));
+  std::iota(Axes.begin(), Axes.end(), 0);
   return Axes;
 }
 
