@@ -89,7 +89,8 @@ std::optional<ToHeads> ToHeads::read(MatmulOp Product) {
     return std::nullopt;
   llvm::append_range(Found.Sizes, typeOf(Found.Heads.getY()).getDims());
   // A sequence of one: its transpose to [batch, heads, 1, depth] is a reshape.
-  if (Found.Sizes[2] == Expr(1) && Found.Sizes[1] != Expr(1))
+  if (Found.Sizes[2] == Expr(1) &&
+      Found.Sizes[1] * Found.Sizes[3] == Expr(*Columns))
     std::swap(Found.Sizes[1], Found.Sizes[2]);
   std::optional<int64_t> Count = Found.Sizes[2].asConstant(),
                          Depth = Found.Sizes[3].asConstant();

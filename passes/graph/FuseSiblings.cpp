@@ -7,14 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-///   %1 = graph.region "present_key"(%past_key, %k)        %1, %2 =
-///   graph.region %2 = graph.region "present_value"(%past_value, %v) →
-///   "…"(%past_key, %k,
-///                                                             %past_value, %v)
+///   %1 = graph.region "present_key"(%past_key, %k)
+///   %2 = graph.region "present_value"(%past_value, %v)
+///     →  %1, %2 = graph.region "…"(%past_key, %k, %past_value, %v)
 ///
-///   %1 = graph.region "present"(%past, %k) : … f32        %1, %2 =
-///   graph.region %2 = graph.region "cast"(%1)           : … f16     →
-///   "present+cast"(…)
+///   %1 = graph.region "present"(%past, %k) : … f32
+///   %2 = graph.region "cast"(%1)           : … f16
+///     →  %1, %2 = graph.region "present+cast"(%past, %k)
 ///
 /// Regions of the same sizes that are equally far from the inputs of the model
 /// cannot wait for one another, and neither becomes later by the other. One
@@ -49,8 +48,25 @@ constexpr size_t MostTogether = 4;
 /// Ops of all of them: registers and arguments of a kernel have an end.
 constexpr size_t MostOps = 32;
 
+/// Whether a region may replace some elements of an input in its place: its
+/// kernel then leaves the others alone, which one of several results does not.
+bool mayReplaceInPlace(RegionOp Region) {
+  auto Through = [](Value V) {
+    auto Cast = V.getDefiningOp<CastOp>();
+    return Cast ? Value(Cast.getX()) : V;
+  };
+  return llvm::any_of(
+      Region.getBody().front().getTerminator()->getOperands(), [&](Value V) {
+        auto Select = Through(V).getDefiningOp<SelectOp>();
+        return Select && (isa<BlockArgument>(Through(Select.getA())) ||
+                          isa<BlockArgument>(Through(Select.getB())));
+      });
+}
+
 /// Whether each element of the region is computed by itself, as it lies.
 bool isMap(RegionOp Region) {
+  if (mayReplaceInPlace(Region))
+    return false;
   size_t Count = 0;
   for (Operation &Op : Region.getBody().front().without_terminator()) {
     bool Moves =
@@ -61,8 +77,8 @@ bool isMap(RegionOp Region) {
   return true;
 }
 
-/// Whether two regions are the same but for what they read: what is best for
-/// one is best for both.
+/// Whether two regions do the same to what they read, with attributes of their
+/// own: what is best for one is best for both.
 bool areTwins(RegionOp A, RegionOp C) {
   auto OpsOf = [](RegionOp R) {
     return R.getBody().front().without_terminator();
@@ -112,12 +128,19 @@ struct FuseSiblingsPass : graph::impl::FuseSiblingsBase<FuseSiblingsPass> {
     for (Operation &Op : Body) {
       unsigned Own = 0;
       bool IsOfInputs = false;
-      for (Value Operand : Op.getOperands()) {
-        Operation *Def = Operand.getDefiningOp();
-        IsOfInputs |= !Def || Level.contains(Def);
-        if (Def)
-          Own = std::max(Own, Level.lookup(Def));
-      }
+      auto Look = [&](Operation *Reader) {
+        for (Value Operand : Reader->getOperands()) {
+          Operation *Def = Operand.getDefiningOp();
+          IsOfInputs |= !Def || Level.contains(Def);
+          if (Def)
+            Own = std::max(Own, Level.lookup(Def));
+        }
+      };
+      // Loops and branches read what is around them.
+      if (isa<RegionOp>(Op))
+        Look(&Op);
+      else
+        Op.walk(Look);
       if (!IsOfInputs)
         continue;
       auto Region = dyn_cast<RegionOp>(Op);
@@ -140,8 +163,8 @@ struct FuseSiblingsPass : graph::impl::FuseSiblingsBase<FuseSiblingsPass> {
           merge(Twins);
           Changed = true;
         }
-    if (Changed)
-      sortTopologically(&Body);
+    if (Changed && !sortTopologically(&Body))
+      return signalPassFailure();
   }
 
   /// Copies what a region holds; what it yields is left in `Yielded`.

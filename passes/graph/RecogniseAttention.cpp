@@ -393,8 +393,19 @@ Value Attention::write() {
     return {};
   }
   V = throughCasts(Product.getB());
-  Q = timesRows(Space->matrices(Q));
-  K = Space->matrices(K), V = Space->matrices(V);
+  Type Element = typeOf(Product.getB()).getElementType();
+  if (!RowFactors.empty() &&
+      !(Element.isF32() && typeOf(Q).getElementType().isF32())) {
+    // Queries times a factor need not fit 16 bits where scores do.
+    refuse("rows of its scores are multiplied, and its queries are not of f32");
+    return {};
+  }
+  Q = Space->matrices(Q), K = Space->matrices(K), V = Space->matrices(V);
+  if (!Q || !K || !V) {
+    refuse("its queries, keys or values are shared in a way that has no word");
+    return {};
+  }
+  Q = timesRows(Q);
   const Expr &Heads = typeOf(Q).getDims()[1];
   Value FewK = beforeRepeat(B, K, Heads), FewV = beforeRepeat(B, V, Heads);
   if (typeOf(FewK).getDims()[1] == typeOf(FewV).getDims()[1])
@@ -410,7 +421,6 @@ Value Attention::write() {
     refuse("its keys or values are shared in a way that has no word");
     return {};
   }
-  Type Element = typeOf(Product.getB()).getElementType();
   auto OfType = [&](Value In) -> Value {
     if (!In || typeOf(In).getElementType() == Element)
       return In;

@@ -104,10 +104,16 @@ Value ScoreSpace::spread(Value V) {
 
 Value ScoreSpace::matrices(Value V) {
   ArrayRef<Expr> From = typeOf(V).getDims();
-  if (From.size() == 4 && Windows.empty())
-    return V;
-  if (productOf(From.drop_back(2)) != Sizes[0] * Sizes[1])
-    return From.size() == 4 ? V
-                            : reshaped(V, {From[0], Expr(1), From[1], From[2]});
-  return reshaped(V, {Sizes[0], Sizes[1], From[From.size() - 2], From.back()});
+  if (From.size() < 3 || (From.size() == 4 && Windows.empty()))
+    return From.size() < 3 ? Value() : V;
+  const Expr &Rows = From[From.size() - 2], &Columns = From.back();
+  if (productOf(From.drop_back(2)) == Sizes[0] * Sizes[1])
+    return reshaped(V, {Sizes[0], Sizes[1], Rows, Columns});
+  if (From.size() == 3)
+    return reshaped(V, {From[0], Expr(1), Rows, Columns});
+  // Groups of heads that share one: [batch, groups, 1, keys, depth].
+  if (From.size() == 5 && From[0] == Sizes[0] && From[1] == Windows[0] &&
+      From[2] == Expr(1))
+    return reshaped(V, {From[0], From[1], Rows, Columns});
+  return {};
 }

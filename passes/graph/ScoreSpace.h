@@ -33,8 +33,8 @@ public:
   /// What is added to scores, chosen or multiplied there, in four dimensions:
   /// as a broadcast of no more than it says.
   mlir::Value spread(mlir::Value V);
-  /// Queries, keys, values with these leading dimensions; those of other
-  /// products (heads that are shared) as they are.
+  /// Queries, keys, values in four dimensions, with these leading ones or with
+  /// fewer heads, which several share; null where neither fits.
   mlir::Value matrices(mlir::Value V);
 
 private:

@@ -64,15 +64,26 @@ Value ScoreTerms::inFourDims(Value V) {
 }
 
 /// The condition behind bools that are cast of numbers, as older models keep
-/// their masks: 1 where a key is seen; null behind others.
+/// their masks: 1 where a key is seen, of which parts may be taken. Null behind
+/// others.
 static Value conditionBehind(OpBuilder &B, Value Bools) {
   auto Cast = Bools.getDefiningOp<CastOp>();
-  auto Chosen = Cast ? Cast.getX().getDefiningOp<SelectOp>() : SelectOp();
+  Value Numbers = Cast ? Cast.getX() : Value();
+  SmallVector<SliceOp> Parts;
+  while (auto Part = Numbers ? Numbers.getDefiningOp<SliceOp>() : SliceOp()) {
+    Parts.push_back(Part);
+    Numbers = Part.getX();
+  }
+  auto Chosen = Numbers ? Numbers.getDefiningOp<SelectOp>() : SelectOp();
   std::optional<double> A = Chosen ? splatValue(Chosen.getA()) : std::nullopt,
                         C = Chosen ? splatValue(Chosen.getB()) : std::nullopt;
   if (!A || !C || (*A != 0) == (*C != 0))
     return {};
   Value Condition = Chosen.getCondition();
+  for (SliceOp Part : llvm::reverse(Parts))
+    Condition = SliceOp::create(
+        B, Part.getLoc(), typeOf(Bools).withDims(typeOf(Part.getY()).getDims()),
+        Condition, Part.getStartAttr(), Part.getStepAttr());
   return *A != 0 ? Condition : NotOp::create(B, Bools.getLoc(), Condition);
 }
 

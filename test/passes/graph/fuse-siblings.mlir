@@ -48,4 +48,16 @@ module {
     %1 = graph.cast %c to f16 : !graph.tensor<[64], f32>
     return %0, %1 : !graph.tensor<[64], f16>, !graph.tensor<[64], f16>
   }
+
+  // What may replace rows of a cache in its place stays alone: its kernel leaves the other rows as they are.
+  // CHECK-LABEL: func.func @replaced
+  // CHECK-COUNT-2: graph.region
+  func.func @replaced(%at: !graph.tensor<[b, 8, 64, 1], i1>, %k: !graph.tensor<[b, 8, 64, 64], f32>, %v: !graph.tensor<[b, 8, 64, 64], f32>,
+                      %pk: !graph.tensor<[b, 8, 64, 64], f32>, %pv: !graph.tensor<[b, 8, 64, 64], f32>)
+      -> (!graph.tensor<[b, 8, 64, 64], f32>, !graph.tensor<[b, 8, 64, 64], f32>) {
+    %new = graph.broadcast %at : !graph.tensor<[b, 8, 64, 1], i1> to !graph.tensor<[b, 8, 64, 64], i1>
+    %0 = graph.select %new, %k, %pk : !graph.tensor<[b, 8, 64, 64], i1>, !graph.tensor<[b, 8, 64, 64], f32>
+    %1 = graph.select %new, %v, %pv : !graph.tensor<[b, 8, 64, 64], i1>, !graph.tensor<[b, 8, 64, 64], f32>
+    return %0, %1 : !graph.tensor<[b, 8, 64, 64], f32>, !graph.tensor<[b, 8, 64, 64], f32>
+  }
 }

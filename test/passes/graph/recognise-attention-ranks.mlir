@@ -153,12 +153,14 @@ module attributes {graph.symbols = {b = {min = 1}, t = {min = 1}}} {
   func.func @triangle_of_numbers(%q: !graph.tensor<[2, 50, 16], f32>, %k: !graph.tensor<[2, 50, 16], f32>, %v: !graph.tensor<[2, 50, 16], f32>) -> !graph.tensor<[2, 50, 16], f32> {
     %kt = graph.transpose %k [0, 2, 1] : !graph.tensor<[2, 50, 16], f32>
     %p = graph.matmul %q, %kt : !graph.tensor<[2, 50, 16], f32>, !graph.tensor<[2, 16, 50], f32>
-    %rows = graph.iota axis 0 : !graph.tensor<[50, 50], i64>
-    %columns = graph.iota axis 1 : !graph.tensor<[50, 50], i64>
-    %within = graph.compare le, %columns, %rows : !graph.tensor<[50, 50], i64>
-    %one = graph.constant dense<1> : tensor<50x50xui8>
-    %zero = graph.constant dense<0> : tensor<50x50xui8>
-    %numbers = graph.select %within, %one, %zero : !graph.tensor<[50, 50], i1>, !graph.tensor<[50, 50], ui8>
+    %rows = graph.iota axis 0 : !graph.tensor<[64, 64], i64>
+    %columns = graph.iota axis 1 : !graph.tensor<[64, 64], i64>
+    %within = graph.compare le, %columns, %rows : !graph.tensor<[64, 64], i64>
+    %one = graph.constant dense<1> : tensor<64x64xui8>
+    %zero = graph.constant dense<0> : tensor<64x64xui8>
+    %whole = graph.select %within, %one, %zero : !graph.tensor<[64, 64], i1>, !graph.tensor<[64, 64], ui8>
+    %front = graph.slice %whole start <[0, 0]> step [1, 1] : !graph.tensor<[64, 64], ui8> to !graph.tensor<[50, 64], ui8>
+    %numbers = graph.slice %front start <[0, 0]> step [1, 1] : !graph.tensor<[50, 64], ui8> to !graph.tensor<[50, 50], ui8>
     %bools = graph.cast %numbers to i1 : !graph.tensor<[50, 50], ui8>
     %seen = graph.broadcast %bools : !graph.tensor<[50, 50], i1> to !graph.tensor<[2, 50, 50], i1>
     %c = graph.constant dense<-1.0e9> : tensor<f32>
@@ -175,5 +177,49 @@ module attributes {graph.symbols = {b = {min = 1}, t = {min = 1}}} {
     %w = graph.div %e, %sums : !graph.tensor<[2, 50, 50], f32>
     %y = graph.matmul %w, %v : !graph.tensor<[2, 50, 50], f32>, !graph.tensor<[2, 50, 16], f32>
     return %y : !graph.tensor<[2, 50, 16], f32>
+  }
+
+  // Groups of heads that share their keys and values, in five dimensions, without a repeat.
+  // CHECK-LABEL: func.func @grouped
+  // CHECK-DAG: graph.reshape %arg0 : <[2, 4, 3, 40, 16], f32> to <[2, 12, 40, 16], f32>
+  // CHECK-DAG: graph.reshape %arg1 : <[2, 4, 1, 40, 16], f32> to <[2, 4, 40, 16], f32>
+  // CHECK: graph.attention
+  // REMARK: A softmax between two GEMMs is one attention of 12 heads of 16 on 4 of keys and values.
+  func.func @grouped(%q: !graph.tensor<[2, 4, 3, 40, 16], f32>, %k: !graph.tensor<[2, 4, 1, 40, 16], f32>, %v: !graph.tensor<[2, 4, 1, 40, 16], f32>) -> !graph.tensor<[2, 4, 3, 40, 16], f32> {
+    %kt = graph.transpose %k [0, 1, 2, 4, 3] : !graph.tensor<[2, 4, 1, 40, 16], f32>
+    %l = graph.matmul %q, %kt : !graph.tensor<[2, 4, 3, 40, 16], f32>, !graph.tensor<[2, 4, 1, 16, 40], f32>
+    %top = graph.reduce max, %l axes [4] : !graph.tensor<[2, 4, 3, 40, 40], f32>
+    %top1 = graph.reshape %top : !graph.tensor<[2, 4, 3, 40], f32> to !graph.tensor<[2, 4, 3, 40, 1], f32>
+    %tops = graph.broadcast %top1 : !graph.tensor<[2, 4, 3, 40, 1], f32> to !graph.tensor<[2, 4, 3, 40, 40], f32>
+    %d = graph.sub %l, %tops : !graph.tensor<[2, 4, 3, 40, 40], f32>
+    %e = graph.exp %d : !graph.tensor<[2, 4, 3, 40, 40], f32>
+    %sum = graph.reduce sum, %e axes [4] : !graph.tensor<[2, 4, 3, 40, 40], f32>
+    %sum1 = graph.reshape %sum : !graph.tensor<[2, 4, 3, 40], f32> to !graph.tensor<[2, 4, 3, 40, 1], f32>
+    %sums = graph.broadcast %sum1 : !graph.tensor<[2, 4, 3, 40, 1], f32> to !graph.tensor<[2, 4, 3, 40, 40], f32>
+    %w = graph.div %e, %sums : !graph.tensor<[2, 4, 3, 40, 40], f32>
+    %y = graph.matmul %w, %v : !graph.tensor<[2, 4, 3, 40, 40], f32>, !graph.tensor<[2, 4, 1, 40, 16], f32>
+    return %y : !graph.tensor<[2, 4, 3, 40, 16], f32>
+  }
+
+  // Queries of 16 bits need not hold a factor that their scores do.
+  // CHECK-LABEL: func.func @narrow_rows
+  // CHECK-NOT: graph.attention
+  // REMARK: because rows of its scores are multiplied, and its queries are not of f32.
+  func.func @narrow_rows(%q: !graph.tensor<[2, 4, 49, 32], f16>, %k: !graph.tensor<[2, 4, 49, 32], f16>, %h: !graph.tensor<[4, 1, 1], f16>) -> !graph.tensor<[2, 4, 49, 32], f16> {
+    %kt = graph.transpose %k [0, 1, 3, 2] : !graph.tensor<[2, 4, 49, 32], f16>
+    %p = graph.matmul %q, %kt : !graph.tensor<[2, 4, 49, 32], f16>, !graph.tensor<[2, 4, 32, 49], f16>
+    %hs = graph.broadcast %h : !graph.tensor<[4, 1, 1], f16> to !graph.tensor<[2, 4, 49, 49], f16>
+    %l = graph.mul %p, %hs : !graph.tensor<[2, 4, 49, 49], f16>
+    %top = graph.reduce max, %l axes [3] : !graph.tensor<[2, 4, 49, 49], f16>
+    %top1 = graph.reshape %top : !graph.tensor<[2, 4, 49], f16> to !graph.tensor<[2, 4, 49, 1], f16>
+    %tops = graph.broadcast %top1 : !graph.tensor<[2, 4, 49, 1], f16> to !graph.tensor<[2, 4, 49, 49], f16>
+    %d = graph.sub %l, %tops : !graph.tensor<[2, 4, 49, 49], f16>
+    %e = graph.exp %d : !graph.tensor<[2, 4, 49, 49], f16>
+    %sum = graph.reduce sum, %e axes [3] : !graph.tensor<[2, 4, 49, 49], f16>
+    %sum1 = graph.reshape %sum : !graph.tensor<[2, 4, 49], f16> to !graph.tensor<[2, 4, 49, 1], f16>
+    %sums = graph.broadcast %sum1 : !graph.tensor<[2, 4, 49, 1], f16> to !graph.tensor<[2, 4, 49, 49], f16>
+    %w = graph.div %e, %sums : !graph.tensor<[2, 4, 49, 49], f16>
+    %y = graph.matmul %w, %k : !graph.tensor<[2, 4, 49, 49], f16>, !graph.tensor<[2, 4, 49, 32], f16>
+    return %y : !graph.tensor<[2, 4, 49, 32], f16>
   }
 }
