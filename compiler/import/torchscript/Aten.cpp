@@ -194,7 +194,7 @@ bool Evaluator::bindOne(const SchemaArgument &S, const Datum &Given,
            });
   };
   auto Number = [&](const Datum &D) {
-    return D.isTensor() ? *computedNumber(D) : D;
+    return D.isTensor() ? computedNumber(D).value_or(D) : D;
   };
   switch (S.Is) {
   case Wants::Tensor:

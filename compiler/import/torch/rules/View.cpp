@@ -402,7 +402,7 @@ static void resize(NodeImport &N) {
   const Argument *Of = N.argument("self");
   if (!X || !Given || N.bad())
     return N.give();
-  Dims Sizes = *Given;
+  const Dims &Sizes = *Given;
   auto CountOf = [&](ArrayRef<Expr> All) {
     Expr Count(1);
     for (const Expr &Size : All)
