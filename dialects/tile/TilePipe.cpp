@@ -135,7 +135,7 @@ LogicalResult CpAsyncRowsOp::verify() {
                        "bytes, which the 32 lanes of a warp share");
   int64_t Columns = int32_t(getColumns());
   if (Columns >= 1 && Columns <= Tile.getColumns() &&
-      Columns * int64_t(Tile.getElementBits()) % (16 * 8) == 0)
+      Columns * int64_t(Tile.getElementBits()) % 128 == 0)
     return success();
   return emitOpError() << "expected whole units of 16 bytes among the tile's "
                        << Tile.getColumns() << " columns, got " << Columns;

@@ -33,7 +33,7 @@ using namespace kpc::tile;
 
 namespace {
 
-void addConversions(TypeConverter &Types, MLIRContext *Context) {
+void addConversions(TypeConverter &Types) {
   Types.addConversion([](Type Ty) { return Ty; });
   Types.addConversion(
       [](ViewType Ty) { return LLVM::LLVMPointerType::get(Ty.getContext()); });
@@ -140,7 +140,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     keepWarpsOfRoles(Kernel);
     ThreadPlace Place = placeThread(Kernel);
     TypeConverter Types;
-    addConversions(Types, Context);
+    addConversions(Types);
     RewritePatternSet Patterns(Context);
     populateRolePatterns(Types, Patterns, Place);
     populatePipePatterns(Types, Patterns, Place);

@@ -14,7 +14,6 @@
 
 namespace kpc::torchscript {
 
-using llvm::StringRef;
 using Kind = Datum::Kind;
 using shape::Expr;
 
@@ -199,10 +198,9 @@ std::optional<Datum> Evaluator::callDict(const std::string &Name,
     if (At < 0)
       return fail(Code::ImportMalformed, "the dict has no such key");
     auto First = Items.begin() + At;
-    Datum Gone = First[1],
-          Pair = Datum::ofList({First[0], First[1]}, Kind::Tuple);
+    Datum Pair = Datum::ofList({First[0], First[1]}, Kind::Tuple);
     Items.erase(First, First + 2);
-    return Last ? Pair : Name == "pop" ? Gone : Datum();
+    return Last ? Pair : Name == "pop" ? (*Pair.Items)[1] : Datum();
   }
   return std::nullopt;
 }

@@ -27,8 +27,6 @@ using namespace mlir;
 
 namespace kpc::torchscript {
 
-using torch::Emitter;
-
 namespace {
 
 /// One walk over the program.
