@@ -33,7 +33,7 @@ LogicalResult ReuseOp::verify() {
                From.getAlignment() < Tile.getAlignment()))
     return emitOpError(
         "expected the memory of a whole tile that is aligned as the result");
-  // No barriers are behind the rings of warps.
+  // The rings of warps have no mbarriers.
   auto Declared = getMemory().getDefiningOp<PipeOp>();
   if (Declared && Declared.isOfWarps() && Tile.getPitch() == Tile.getRows())
     return success();

@@ -70,7 +70,7 @@ LogicalResult PipeOp::verify() {
   if (isOfWarps())
     return verifyRing(*this);
   if (getWarps() != 0)
-    return emitOpError("expected 'warps' beside 'cp_async' alone");
+    return emitOpError("expected 'warps' only with 'cp_async'");
   if (int32_t(getConsumers()) < 1 || int32_t(getProducers()) < 1)
     return emitOpError(
         "expected at least one producer warp and one consumer warp");
@@ -109,7 +109,7 @@ LogicalResult AcquireOp::verify() {
 LogicalResult WaitOp::verify() {
   auto Declared = getPipe().getDefiningOp<PipeOp>();
   if (getInFlight() != 0 && Declared && !Declared.isOfWarps())
-    return emitOpError("expected 'in_flight' beside 'cp_async' alone");
+    return emitOpError("expected 'in_flight' only with 'cp_async'");
   if (failed(verifyState(*this, getStage(), StageState::Full)))
     return failure();
   return verifyEndedOnce(*this, getStage());

@@ -20,6 +20,24 @@ def two(function):
     return [({"x": drawn(n, n, 4)}, function(drawn(n, n, 4))) for n in (2, 5)]
 
 
+TWICE_AND_MORE = """class A(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def run(self: __torch__.A,
+    x: Tensor) -> Tensor:
+    return torch.mul(x, 2)
+class B(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  k : int
+  def run(self: __torch__.B,
+    x: Tensor) -> Tensor:
+    k = self.k
+    return torch.add(x, k)
+"""
+
 add("class_obj", "x: Tensor", """
 c = __torch__.Counter.__new__(__torch__.Counter)
 _0 = (c).__init__(3, )
@@ -162,23 +180,7 @@ return (last).run(y, )""", two(lambda x: x*2+3+3), ROWS, {"layers": module("__to
   training : bool
   def __len__(self: __torch__.L) -> int:
     return 2
-class A(Module):
-  __parameters__ = []
-  __buffers__ = []
-  training : bool
-  def run(self: __torch__.A,
-    x: Tensor) -> Tensor:
-    return torch.mul(x, 2)
-class B(Module):
-  __parameters__ = []
-  __buffers__ = []
-  training : bool
-  k : int
-  def run(self: __torch__.B,
-    x: Tensor) -> Tensor:
-    k = self.k
-    return torch.add(x, k)
-""")
+""" + TWICE_AND_MORE)
 
 add("interface_modulelist", "x: Tensor", """
 _0 = getattr(self, "0")
@@ -187,23 +189,7 @@ return (_1).run((_0).run(x, ), )""", two(lambda x: (x*2)+3), ROWS, {"0": module(
   def run(self,
     x: Tensor) -> Tensor:
     pass
-class A(Module):
-  __parameters__ = []
-  __buffers__ = []
-  training : bool
-  def run(self: __torch__.A,
-    x: Tensor) -> Tensor:
-    return torch.mul(x, 2)
-class B(Module):
-  __parameters__ = []
-  __buffers__ = []
-  training : bool
-  k : int
-  def run(self: __torch__.B,
-    x: Tensor) -> Tensor:
-    k = self.k
-    return torch.add(x, k)
-""")
+""" + TWICE_AND_MORE)
 
 add("optional_attr", "x: Tensor,\n    mask: Optional[Tensor]=None", """
 b = self.b

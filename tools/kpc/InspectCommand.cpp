@@ -12,6 +12,7 @@
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
 #include "tools/kpc/Inputs.h"
+#include "tools/kpc/InspectControls.h"
 #include "tools/kpc/InspectModel.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/ModelFile.h"
@@ -177,79 +178,6 @@ static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
     Table.row(Row);
   }
   fmt::print("{}", Table.text());
-}
-
-/// "step 3", "steps 3 to 5".
-static std::string stepsText(size_t First, size_t End) {
-  return First + 1 == End ? fmt::format("step {}", First)
-                          : fmt::format("steps {} to {}", First, End - 1);
-}
-
-/// How a GPU learns of a condition.
-static std::string decisionText(const TargetFacts &T, const ControlFacts &C) {
-  if (!T.Gpu || C.Condition.empty())
-    return "";
-  return C.ReadBack ? fmt::format("read back: {}", C.ReadBack)
-                    : "node of the graph";
-}
-
-static void printControls(const TargetFacts &T) {
-  fmt::print("loops and branches of {}:\n", T.Name);
-  bool Decides = T.Gpu && std::any_of(T.Controls.begin(), T.Controls.end(),
-                                      [](const ControlFacts &C) {
-                                        return !C.Condition.empty();
-                                      });
-  TextTable Table(Decides ? "lll" : "ll");
-  for (const ControlFacts &C : T.Controls) {
-    std::string What;
-    if (C.IsLoop && !C.Condition.empty())
-      What = fmt::format(
-          "run while {}, at most {} times{}", printable(C.Condition, 60),
-          C.CountText,
-          C.Else == C.End ? "" : "; then " + stepsText(C.Else, C.End));
-    else if (C.IsLoop)
-      What = C.Count && std::to_string(*C.Count) != C.CountText
-                 ? fmt::format("run {} = {} times", C.CountText, *C.Count)
-                 : fmt::format("run {} times", C.CountText);
-    else if (C.First == C.Else)
-      What = fmt::format("run unless {}", printable(C.Condition, 60));
-    else if (C.Else == C.End)
-      What = fmt::format("run if {}", printable(C.Condition, 60));
-    else
-      What = fmt::format("if {} {}, else {}", printable(C.Condition, 60),
-                         stepsText(C.First, C.Else), stepsText(C.Else, C.End));
-    size_t Behind = C.IsLoop && !C.Condition.empty() ? C.Else : C.End;
-    std::vector<std::string> Row = {stepsText(C.First, Behind), What};
-    if (Decides)
-      Row.push_back(decisionText(T, C));
-    Table.row(Row);
-  }
-  fmt::print("{}", Table.text());
-  if (Decides)
-    fmt::print("nodes of the graph take a driver for CUDA 12.3, no time limit "
-               "and at most 4096 steps; else conditions are read back\n");
-}
-
-static Json controlJson(const TargetFacts &T, const ControlFacts &C) {
-  Json J = {{"kind", C.IsLoop ? "loop" : "if"},
-            {"first_step", C.First},
-            {"end_step", C.End}};
-  if (T.Gpu && !C.Condition.empty())
-    J["decided"] = C.ReadBack ? std::string("read back: ") + C.ReadBack
-                              : "node of the graph";
-  if (!C.IsLoop) {
-    J["else_step"] = C.Else;
-    J["condition"] = C.Condition;
-    return J;
-  }
-  if (!C.Condition.empty()) {
-    J["condition"] = C.Condition;
-    J["behind_step"] = C.Else;
-  }
-  J["count_for"] = C.CountText;
-  if (C.Count)
-    J["count"] = *C.Count;
-  return J;
 }
 
 static void printRemarks(const RemarkFacts &R, bool All) {

@@ -139,7 +139,7 @@ public:
                                            SideFunction Then,
                                            SideFunction Else);
   /// The same for a loop, which data ends if it begins with a value. `Settled`:
-  /// whether the walk behind it knew what its values show; else there is
+  /// whether the walk after it knew what its values show; else there is
   /// another one.
   std::optional<SmallVector<Value>> loop(const Node &Where, const Expr &Count,
                                          Value Begins, ArrayRef<Value> Inits,

@@ -74,7 +74,7 @@ std::unique_ptr<Archive> Archive::open(const std::string &Path,
   std::optional<std::string> Root =
       A->Zip ? rootOf(*A->Zip) : std::optional<std::string>();
   if (A->Zip && !Root)
-    Why = "the archive has no data.pkl beside a folder code/";
+    Why = "expected data.pkl next to the folder code/, got none";
   if (!Root)
     return nullptr;
   A->Root = *Root;

@@ -143,7 +143,7 @@ private:
   /// The value of "__torch__.Mode.FAST", or its name.
   Datum ofEnum(const Datum &Of, const std::string &Name);
   Datum enumObject(const PickleValue &V);
-  /// What a task that runs beside the others gives: it is run here.
+  /// The result of a forked task, which runs here, in order.
   Datum runTask(const std::string &Name);
   /// A call of the top module, with the hooks that its class has.
   Datum callTop(const Datum &Top, const Class &Of, const ScriptFile &File,

@@ -187,7 +187,7 @@ std::optional<Datum> SignatureReader::named(const Node &Type,
 
 std::vector<std::string>
 SignatureReader::keysOf(const Node &Inner, const std::string &Name) const {
-  // Parts of a list have their place behind the key.
+  // Parts of a list have their index after the key.
   unsigned Levels = 0;
   for (const Node *T = &Inner; T->Is == Node::Kind::Subscript;
        T = &T->Items.back())

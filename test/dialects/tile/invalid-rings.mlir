@@ -24,7 +24,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.pipe' op expected 'warps' beside 'cp_async' alone}}
+    // expected-error @below {{'tile.pipe' op expected 'warps' only with 'cp_async'}}
     %pipe = tile.pipe tma warps 4 consumers 4 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     tile.barrier_init
     gpu.return
@@ -47,7 +47,7 @@ gpu.module @m {
     %pipe = tile.pipe tma consumers 4 : !pipe
     tile.barrier_init
     %c = tile.cursor
-    // expected-error @below {{'tile.wait' op expected 'in_flight' beside 'cp_async' alone}}
+    // expected-error @below {{'tile.wait' op expected 'in_flight' only with 'cp_async'}}
     %full = tile.wait %pipe[%c] in_flight 1 : !pipe -> !tile.stage<full>
     tile.release %pipe[%full] : !pipe, !tile.stage<full>
     gpu.return

@@ -24,6 +24,15 @@ static Value failRank(NodeImport &N, std::string_view What) {
   return N.fail(Code::ImportRank, std::string(What));
 }
 
+PackedHeads unpackHeads(NodeImport &N, Value Packed, int64_t Heads,
+                        int64_t Groups) {
+  int64_t Axis = N.rank(Packed) - 1;
+  Expr Size = N.dims(Packed).back().floorDiv(Heads + 2 * Groups);
+  return {N.sliceAxis(Packed, Axis, 0, Size * Heads),
+          N.sliceAxis(Packed, Axis, Size * Heads, Size * Groups),
+          N.sliceAxis(Packed, Axis, Size * (Heads + Groups), Size * Groups)};
+}
+
 Value splitHeads(NodeImport &N, Value X, int64_t Heads) {
   if (!X)
     return {};

@@ -15,6 +15,14 @@ namespace kpc::onnx {
 /// [B, S, heads*D] to [B, S, heads, D].
 Value splitHeads(NodeImport &N, Value X, int64_t Heads);
 
+struct PackedHeads {
+  Value Q, K, V;
+};
+/// Of one tensor whose last dimension has the heads of queries, then those of
+/// keys, then those of values.
+PackedHeads unpackHeads(NodeImport &N, Value Packed, int64_t Heads,
+                        int64_t Groups);
+
 /// X [B, H, S, D] or [B, S, H, D] with the first `Rotated` elements of each
 /// head rotated by the angles of [B, S, Rotated/2]. `HeadAxis` is 1 or 2.
 /// `Interleaved`: RoPE rotates neighbouring elements, not halves of a head.

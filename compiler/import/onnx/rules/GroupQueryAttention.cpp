@@ -311,12 +311,8 @@ void importGroupQueryAttention(NodeImport &N) {
     return;
   }
   if (!K) {
-    // Packed: the heads of Q, then those of K, then those of V.
-    Expr Size = N.dims(Q)[2].floorDiv(Heads + 2 * Groups);
-    Value Packed = Q;
-    Q = N.sliceAxis(Packed, 2, 0, Size * Heads);
-    K = N.sliceAxis(Packed, 2, Size * Heads, Size * Groups);
-    V = N.sliceAxis(Packed, 2, Size * (Heads + Groups), Size * Groups);
+    PackedHeads All = unpackHeads(N, Q, Heads, Groups);
+    Q = All.Q, K = All.K, V = All.V;
   }
   A.Q = headsFirst(N, Q, Heads);
   A.K = headsFirst(N, K, Groups);

@@ -114,7 +114,7 @@ static void importBranchwiseRmsNorm(NodeImport &N) {
   N.result(0, N.reshape(N.cast(Y, N.element(X)), Given));
 }
 
-/// Gates [.., C], [.., C, 1], [.., C, H] or [.., C*H] beside `Sizes`, which are
+/// Gates [.., C], [.., C, 1], [.., C, H] or [.., C*H] for `Sizes`, which are
 /// [.., C, H].
 static Value besideBranches(NodeImport &N, Value Gate, ArrayRef<Expr> Sizes) {
   Gate = N.cast(Gate, N.f32());

@@ -53,7 +53,7 @@ bool TokenPlaces::read(Value Offsets, const Expr &Tokens) {
   Batch = N.dims(Offsets)[0];
   Length = N.dims(Offsets)[1];
   Count = Tokens;
-  // Those of tokens come first, those of padding behind them.
+  // Those of tokens come first, then those of padding.
   Value Flat = N.reshape(N.cast(Offsets, N.i64()), {Batch * Length});
   Places = N.gather(Flat, N.iota({Tokens}, 0, N.i64()), 0);
   return !N.bad() && Places;

@@ -147,11 +147,8 @@ void importPagedAttention(NodeImport &N) {
     return;
   }
   if (!K) {
-    Expr Size = N.dims(Q)[1].floorDiv(Heads + 2 * Groups);
-    Value Packed = Q;
-    Q = N.sliceAxis(Packed, 1, 0, Size * Heads);
-    K = N.sliceAxis(Packed, 1, Size * Heads, Size * Groups);
-    V = N.sliceAxis(Packed, 1, Size * (Heads + Groups), Size * Groups);
+    PackedHeads All = unpackHeads(N, Q, Heads, Groups);
+    Q = All.Q, K = All.K, V = All.V;
   }
   Q = rowsOfHeads(N, Q, Heads);
   K = rowsOfHeads(N, K, Groups);
@@ -233,7 +230,7 @@ static Value blockMask(NodeImport &N, Value Ends, Value Columns) {
   Value Row =
       N.reduce(ReduceKind::sum,
                N.cast(N.compare(Predicate::ge, Entry, RowEnds), N.i64()), {2});
-  // Fillers behind the last row stand in a row that is none.
+  // Fillers after the last token go to a row that does not exist.
   Value Layout = N.iota({Layouts, Entries, Expr(1)}, 0, N.i64());
   Value Filled = N.compare(Predicate::ge, Columns, N.like(0, Columns));
   Row = N.select(Filled, Row, N.sizeScalar(Rows, N.i64()));
@@ -269,11 +266,8 @@ void importSparseAttention(NodeImport &N) {
     return;
   }
   if (!K) {
-    Expr Size = N.dims(Q)[2].floorDiv(Heads + 2 * Groups);
-    Value Packed = Q;
-    Q = N.sliceAxis(Packed, 2, 0, Size * Heads);
-    K = N.sliceAxis(Packed, 2, Size * Heads, Size * Groups);
-    V = N.sliceAxis(Packed, 2, Size * (Heads + Groups), Size * Groups);
+    PackedHeads All = unpackHeads(N, Q, Heads, Groups);
+    Q = All.Q, K = All.K, V = All.V;
   }
   A.Q = headsFirst(N, Q, Heads);
   A.K = headsFirst(N, K, Groups);
