@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/AssumedSizes.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace kpc::graph;
 
@@ -67,6 +69,43 @@ std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
   shape::Facts New = Known;
   New.declare(Symbol, F);
   return New;
+}
+
+/// What is known of a size that has two names; none where it cannot be both.
+static std::optional<shape::SymbolFacts>
+knownOfBoth(const shape::SymbolFacts &A, const shape::SymbolFacts &C) {
+  shape::SymbolFacts Both{std::max(A.Min, C.Min), std::min(A.Max, C.Max),
+                          A.Optimum ? A.Optimum : C.Optimum,
+                          std::lcm(A.Divisor, C.Divisor)};
+  if (Both.Min > Both.Max)
+    return std::nullopt;
+  if (Both.Optimum)
+    Both.Optimum = std::clamp(*Both.Optimum, Both.Min, Both.Max);
+  return Both;
+}
+
+std::optional<shape::Facts>
+factsAfter(const shape::Facts &Known, const std::string &Old, const Expr &New) {
+  shape::Interval Range = Known.range(New),
+                  Asked = Known.range(Expr::symbol(Old));
+  if (Range.Min > Asked.Max || Range.Max < Asked.Min)
+    return std::nullopt;
+  shape::Facts Left;
+  for (const auto &[Name, F] : Known.symbols())
+    if (Name != Old)
+      Left.declare(Name, F);
+  auto Kept = New.asSymbol();
+  auto OfOld = Known.symbols().find(Old);
+  if (!Kept || OfOld == Known.symbols().end())
+    return Left;
+  auto OfKept = Left.symbols().find(*Kept);
+  auto Both = knownOfBoth(OfKept == Left.symbols().end() ? shape::SymbolFacts()
+                                                         : OfKept->second,
+                          OfOld->second);
+  if (!Both)
+    return std::nullopt;
+  Left.declare(*Kept, *Both);
+  return Left;
 }
 
 } // namespace kpc::frontend

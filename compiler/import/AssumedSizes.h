@@ -29,6 +29,11 @@ std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
                                         const std::string &Symbol,
                                         int64_t Divisor);
 
+/// The facts once the symbol `Old` is taken to be `New`; none where it cannot
+/// be that.
+std::optional<shape::Facts> factsAfter(const shape::Facts &Known,
+                                       const std::string &Old, const Expr &New);
+
 } // namespace kpc::frontend
 
 #endif // KPC_COMPILER_IMPORT_ASSUMEDSIZES_H

@@ -324,7 +324,7 @@ std::string Wording::wordOf(Operation *Op) {
                    ? std::string()
                    : addition(Binary);
       })
-      .Case<SqrtOp, RsqrtOp, ExpOp>([&](Operation *Function) {
+      .Case<SqrtOp, RsqrtOp, ReciprocalOp, ExpOp>([&](Operation *Function) {
         return !Norm.empty() ? std::string()
                              : Function->getName().stripDialect().str();
       })
@@ -334,9 +334,9 @@ std::string Wording::wordOf(Operation *Op) {
         bool Clips = isNumber(Op->getOperand(0)) || isNumber(Op->getOperand(1));
         return std::string(Clips ? "clip" : Op->getName().stripDialect().str());
       })
-      .Case<AbsOp, NegOp, SignOp, CeilOp, FloorOp, RoundOp, ReciprocalOp,
-            Expm1Op, LogOp, Log1pOp, SinOp, CosOp, TanOp, TanhOp, ErfOp,
-            SigmoidOp, PowOp, ModOp, RemOp>([](Operation *Function) {
+      .Case<AbsOp, NegOp, SignOp, CeilOp, FloorOp, RoundOp, Expm1Op, LogOp,
+            Log1pOp, SinOp, CosOp, TanOp, TanhOp, ErfOp, SigmoidOp, PowOp,
+            ModOp, RemOp>([](Operation *Function) {
         return Function->getName().stripDialect().str();
       })
       .Default([](Operation *) { return ""; });

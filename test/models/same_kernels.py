@@ -34,6 +34,7 @@ PAIRS = {
     "gpt2": ("gpt2.dynamo", "hf_gpt2"),
     "bert": ("bert.dynamo", "hf_bert"),
     "vit": ("vit.dynamo", "hf_vit"),
+    "llama": ("llama.dynamo", "hf_llama"),
 }
 POOLER = "the ONNX export has BERT's pooler, which the .pt2 file's first output does not need"
 TYPE = "the exporter asks the mask a question that gives the bias's type at once; PyTorch's file has bools"
@@ -43,6 +44,7 @@ DIFFERENCES = {
     "distilbert": {TYPE: ("convert", "select"), TURNED: ("transpose",)},
     "bert": {TYPE: ("convert", "select"), TURNED: ("transpose",), POOLER: ("tanh", "gather x")},
     "vit": {TURNED: ("transpose",)},
+    "llama": {TURNED: ("transpose",)},
 }
 MUST = ("GEMM", "convolution", "attention", "softmax", "normalization")
 

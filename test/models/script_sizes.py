@@ -152,3 +152,10 @@ return torch.sum(z, [0], False, dtype=None)""", two(lambda x: x[:-1]+x[1:]), ["-
 
 add("reshape_in_pairs", "x: Tensor", """
 return torch.reshape(x, [-1, 8])""", [({"x": drawn(n,n,4)}, drawn(n,n,4).reshape(-1,8)) for n in (2, 6)], ROWS)
+
+# Two names for one size: told, and checked when a model is bound.
+for kind, call in {"add": "torch.add(x, y)", "mm": "torch.mm(torch.t(x), y)", "cat": "torch.cat([x, y], 1)"}.items():
+    add(f"two_names_{kind}", "x: Tensor,\n    y: Tensor", f"""
+return {call}""", [({"x": drawn(n, n, 4), "y": drawn(n + 9, n, 4)},
+                    {"add": np.add, "mm": lambda a, b: a.T @ b, "cat": lambda a, b: np.concatenate([a, b], 1)}[kind](drawn(n, n, 4), drawn(n + 9, n, 4))) for n in (2, 5)],
+        ["--input-shape", "x=n,4", "--input-shape", "y=m,4"])

@@ -9,7 +9,7 @@ from program_writer import Program, Type
 
 CASES = {}
 SHORT = ("sym_float_scale", "sym_size_half", "inplace_shapes", "windows_of_padded_images", "blocks_of_padded_rows",
-         "sizes_that_only_pytorch_proves")  # what each run of the tests has time for
+         "sizes_that_only_pytorch_proves", "caches_of_equal_lengths")  # what each run of the tests has time for
 EXACT = {"fp16_layernorm_chain": (2e-3, 2e-3)}
 
 
@@ -285,3 +285,25 @@ def sizes_that_only_pytorch_proves():
     p.output(one(p, "mul.Tensor", {"self": z, "other": one(p, "unsqueeze.default", {"self": y, "dim": 1}, "f4", ("s1", 1))}, "f4", ("s1", 3)))
     runs = [({"x": drawn(n, 3 * n), "y": drawn(n + 1, n)}, [drawn(n, 3 * n).reshape(n, 3) * drawn(n + 1, n)[:, None]]) for n in (1, 5)]
     return p, runs + [({"x": drawn(1, 14), "y": drawn(2, 5)}, "to be equal")]
+
+
+@case
+def caches_of_equal_lengths():
+    """Keys and values of caches whose lengths PyTorch gives two names: its attention does not compare them."""
+    p = Program({"s0": (1, 64), "s1": (1, 64)})
+    q, k, v = p.input("q", (2, 1, 4)), p.input("k", (2, "s0", 4)), p.input("v", (2, "s1", 4))
+    new = p.input("new", (2, 1, 4))
+    after = [f"Add(Symbol('{s}', positive=True, integer=True), Integer(1))" for s in ("s0", "s1")]
+    keys, values = (one(p, "cat.default", {"tensors": [past, new], "dim": 1}, "f4", (2, size, 4)) for past, size in zip((k, v), after))
+    p.output(one(p, "scaled_dot_product_attention.default", {"query": q, "key": keys, "value": values}, "f4", (2, 1, 4)))
+
+    def run(length, other=None):
+        given = {"q": drawn(1, 2, 1, 4), "k": drawn(2, 2, length, 4), "v": drawn(3, 2, other or length, 4), "new": drawn(4, 2, 1, 4)}
+        if other:
+            return given, "k_1 is 5 already"
+        keys, values = (np.concatenate([given[name], given["new"]], 1) for name in "kv")
+        scores = given["q"] @ keys.transpose(0, 2, 1) / 2
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return given, [weights / weights.sum(-1, keepdims=True) @ values]
+
+    return p, [run(5), run(1), run(5, 6)]

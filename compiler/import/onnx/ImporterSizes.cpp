@@ -10,8 +10,6 @@
 
 #include "mlir/IR/AttrTypeSubElements.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace kpc::graph;
 
@@ -155,48 +153,6 @@ Expr Importer::current(const Expr &E) const {
   return Now;
 }
 
-/// What is known of a size that has two names; none where it cannot be both.
-static std::optional<shape::SymbolFacts>
-knownOfBoth(const shape::SymbolFacts &A, const shape::SymbolFacts &C) {
-  shape::SymbolFacts Both{std::max(A.Min, C.Min), std::min(A.Max, C.Max),
-                          A.Optimum ? A.Optimum : C.Optimum,
-                          std::lcm(A.Divisor, C.Divisor)};
-  if (Both.Min > Both.Max)
-    return std::nullopt;
-  if (Both.Optimum)
-    Both.Optimum = std::clamp(*Both.Optimum, Both.Min, Both.Max);
-  return Both;
-}
-
-static shape::Interval rangeOf(const shape::Facts &Known,
-                               const std::string &Symbol) {
-  return Known.range(Expr::symbol(Symbol));
-}
-
-/// What is known once `Old` is taken to be `New`; none where it cannot be that.
-static std::optional<shape::Facts>
-factsAfter(const shape::Facts &Known, const std::string &Old, const Expr &New) {
-  shape::Interval Range = Known.range(New), Asked = rangeOf(Known, Old);
-  if (Range.Min > Asked.Max || Range.Max < Asked.Min)
-    return std::nullopt;
-  shape::Facts Left;
-  for (const auto &[Name, F] : Known.symbols())
-    if (Name != Old)
-      Left.declare(Name, F);
-  auto Kept = New.asSymbol();
-  auto OfOld = Known.symbols().find(Old);
-  if (!Kept || OfOld == Known.symbols().end())
-    return Left;
-  auto OfKept = Left.symbols().find(*Kept);
-  auto Both = knownOfBoth(OfKept == Left.symbols().end() ? shape::SymbolFacts()
-                                                         : OfKept->second,
-                          OfOld->second);
-  if (!Both)
-    return std::nullopt;
-  Left.declare(*Kept, *Both);
-  return Left;
-}
-
 /// Says that a size is no longer one of its own. `Known`: what was known while
 /// it was.
 static void warnOfTaken(kpc::Diagnostic &D, const std::string &Old,
@@ -207,7 +163,8 @@ static void warnOfTaken(kpc::Diagnostic &D, const std::string &Old,
     D.message(Text);
     return;
   }
-  shape::Interval Range = Known.range(New), Asked = rangeOf(Known, Old);
+  shape::Interval Range = Known.range(New),
+                  Asked = Known.range(Expr::symbol(Old));
   if (Asked != shape::Interval() &&
       (Range.Min < Asked.Min || Range.Max > Asked.Max))
     Text += "; its own range is not looked at";
@@ -237,7 +194,7 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   New.collectSymbols(Parts);
   if (Parts.count(*Old))
     return assumeEqual(A, C, Where);
-  std::optional<shape::Facts> Left = factsAfter(Facts, *Old, New);
+  std::optional<shape::Facts> Left = frontend::factsAfter(Facts, *Old, New);
   if (!Left)
     return false;
   shape::Facts Before = Facts;

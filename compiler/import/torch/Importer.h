@@ -214,6 +214,9 @@ private:
   static void takeBack(const Versions &Since, Changes &Into);
   static void setStorage(Storage &Of, Value Now);
   bool changeSizes(llvm::function_ref<Expr(const Expr &)> Change);
+  /// Takes a symbol for what makes the sizes equal, if that is another symbol
+  /// or a number.
+  bool assumeSymbol(const Expr &A, const Expr &C, NodeImport &Where);
   bool assumeMultiples(const Expr &A, const Expr &C, NodeImport &Where);
   bool assumeParts(const Expr &A, const Expr &C, NodeImport &Where);
   void discard(mlir::Operation *Walked);

@@ -104,6 +104,43 @@ bool Importer::assumeParts(const Expr &A, const Expr &C, NodeImport &Where) {
   return !Parts.empty();
 }
 
+/// Whether an expression can stand for a symbol wherever that is: it is another
+/// symbol or a number.
+static bool isLeft(const Expr &E, const std::string &Old) {
+  std::optional<std::string> Name = E.asSymbol();
+  return Name ? *Name != Old : E.isConstant();
+}
+
+bool Importer::assumeSymbol(const Expr &A, const Expr &C, NodeImport &Where) {
+  std::set<std::string, std::less<>> Named;
+  A.collectSymbols(Named);
+  C.collectSymbols(Named);
+  // Of two names the earlier stays, as Emitter::leftOf() has it.
+  for (const std::string &Old : llvm::reverse(Named)) {
+    Expr Symbol = Expr::symbol(Old), New = Symbol + A - C;
+    if (!isLeft(New, Old))
+      New = Symbol + C - A;
+    if (!isLeft(New, Old))
+      continue;
+    std::optional<shape::Facts> Known = frontend::factsAfter(Facts, Old, New);
+    auto Change = [&](const Expr &E) { return E.replace(Symbol, New); };
+    if (!Known || !changeSizes(Change))
+      continue;
+    for (Requirement &R : Required) {
+      R.Left = Change(R.Left);
+      R.Right = Change(R.Right);
+    }
+    Replaced.emplace_back(Symbol, New);
+    Facts = *Known;
+    Diags.warning(Code::ImportSizesTakenEqual)
+        .at(place(Where.node()))
+        .message("size " + printable(Old) + " is taken to be " + New.str() +
+                 ", as the operator needs");
+    return true;
+  }
+  return false;
+}
+
 bool Importer::assumeEqual(const Expr &A, const Expr &C, NodeImport &Where) {
   std::optional<bool> Known = Facts.isEqual(A, C);
   if (Known == false || A.overflowed() || C.overflowed() || namesCounter(A) ||
@@ -122,7 +159,8 @@ bool Importer::assumeEqual(const Expr &A, const Expr &C, NodeImport &Where) {
         return ByData.count(Name) != 0;
       }))
     return false;
-  if (assumeMultiples(A, C, Where) || assumeParts(A, C, Where))
+  if (assumeSymbol(A, C, Where) || assumeMultiples(A, C, Where) ||
+      assumeParts(A, C, Where))
     return true;
   ModelPlace Place = place(Where.node());
   std::string Why =

@@ -38,13 +38,14 @@ std::optional<SmallVector<Value>> Importer::importBody(
 }
 
 /// `V` with its sizes written as those of `Like` where they are equal.
-static Value fitted(NodeImport &N, Value V, Value Like) {
+static Value fitted(NodeImport &N, const shape::Facts &Facts, Value V,
+                    Value Like) {
   if (!V || V.getType() == Like.getType() ||
       Emitter::element(V) != Emitter::element(Like) ||
       Emitter::rank(V) != Emitter::rank(Like))
     return V;
   for (auto [A, C] : llvm::zip_equal(Emitter::dims(V), Emitter::dims(Like)))
-    if (A != C && !N.unify(A, C))
+    if (Facts.isEqual(A, C) != true)
       return V;
   return N.reshape(V, Emitter::dims(Like));
 }
@@ -78,7 +79,7 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
       Next.reset();
     }
     for (size_t I = 0; Next && I < Inits.size(); ++I)
-      (*Next)[First + I] = fitted(N, (*Next)[First + I], Inits[I]);
+      (*Next)[First + I] = fitted(N, Facts, (*Next)[First + I], Inits[I]);
     return Next;
   };
   LoopOp Loop;
@@ -106,7 +107,7 @@ Importer::branch(NodeImport &N, Value Condition, SideFunction Then,
         return std::nullopt;
       Results->resize(Count);
       for (size_t I = 0; First && I < Count; ++I)
-        (*Results)[I] = fitted(N, (*Results)[I], (*First)[I]);
+        (*Results)[I] = fitted(N, Facts, (*Results)[I], (*First)[I]);
       return Results;
     };
     return importBody(Draft, Body, {}, Emit);
@@ -251,7 +252,7 @@ std::optional<SmallVector<Value>> Importer::branch(const Node &Where,
                        if (!Results || Results->size() != First->size())
                          return std::nullopt;
                        for (auto [V, Like] : llvm::zip_equal(*Results, *First))
-                         V = fitted(N, V, Like);
+                         V = fitted(N, Facts, V, Like);
                        return Results;
                      });
     leaveBody(Draft, Stay);

@@ -63,14 +63,10 @@ Value NodeImport::fail(Code C, std::string Message) {
 }
 
 bool NodeImport::unify(const Expr &A, const Expr &C) {
-  return TheImporter.facts().isEqual(A, C).value_or(false);
+  return TheImporter.assumeEqual(A, C, *this);
 }
 
 Expr NodeImport::current(const Expr &E) const { return TheImporter.current(E); }
-
-bool NodeImport::assumeEqual(const Expr &A, const Expr &C) {
-  return TheImporter.assumeEqual(A, C, *this);
-}
 
 std::optional<SmallVector<Value>> NodeImport::loop(const Expr &Count,
                                                    ArrayRef<Value> Inits,

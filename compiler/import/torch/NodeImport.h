@@ -115,11 +115,10 @@ public:
   Value unsupported(std::string Message) {
     return fail(Code::ImportUnsupported, std::move(Message));
   }
+  /// Sizes that may be assumed to be equal are, and a run checks it. False if
+  /// no run can.
   bool unify(const Expr &A, const Expr &C) override;
   Expr current(const Expr &E) const override;
-  /// The same for sizes that may be assumed to be equal, which a run checks:
-  /// PyTorch knows that they are. False if no run can.
-  bool assumeEqual(const Expr &A, const Expr &C);
   /// A graph.loop; its results, or none after a fault. With `Begins` data ends
   /// it, and `Count` is the most iterations.
   std::optional<SmallVector<Value>>

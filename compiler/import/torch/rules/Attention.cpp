@@ -69,6 +69,11 @@ static void attention(NodeImport &N) {
     }
   if (!K || !V)
     return N.give();
+  // PyTorch does not compare the lengths of keys and values when it exports.
+  if (Expr Keys = N.dims(K)[2], Values = N.dims(V)[2];
+      Keys != Values && !N.unify(Keys, Values))
+    return (void)N.fail(Code::ImportShape,
+                        Keys.str() + " keys, but " + Values.str() + " values");
   bool Bools = Mask && isBool(N.element(Mask));
   if (Mask && !Bools)
     Mask = N.cast(Mask, N.element(Q));

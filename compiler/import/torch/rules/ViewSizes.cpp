@@ -72,7 +72,7 @@ void viewAsDeclared(NodeImport &N) {
     return N.give();
   Dims Sizes = sizesOfView(N, X, *Declared);
   Expr Has = typeOf(X).getNumElements(), Wanted = countOf(Sizes);
-  if (!N.bad() && Has != Wanted && !N.assumeEqual(Has, Wanted))
+  if (!N.bad() && Has != Wanted && !N.unify(Has, Wanted))
     N.fail(Code::ImportShape, "changes the number of elements from " +
                                   Has.str() + " to " + Wanted.str());
   if (!N.bad())
