@@ -20,6 +20,9 @@
 /// said on both streams, and then that. The code is -N for signal N, and
 /// OutOfTime where the child was ended after so many seconds.
 ///
+/// Called by the name kpc it is kpc, so that a machine where both are needed
+/// takes one file.
+///
 /// A child runs commands until one ends it, or so many are done: where a fork
 /// is dear, as in a sandbox, one for each command took most of the time.
 ///
@@ -31,6 +34,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <iostream>
 #include <poll.h>
 #include <sstream>
@@ -214,7 +218,9 @@ static bool serve(Child &C, const std::string &Line, double Seconds) {
 }
 
 int main(int Count, char **Arguments) {
-  if (Count > 1 && std::string_view(Arguments[1]) == "--worker")
+  bool IsKpc =
+      Count > 0 && std::filesystem::path(Arguments[0]).filename() == "kpc";
+  if (IsKpc || (Count > 1 && std::string_view(Arguments[1]) == "--worker"))
     return kpc::cli::runProgram(Count, Arguments);
   double Seconds = Count > 1 ? std::atof(Arguments[1]) : 60;
   if (Count > 2) {

@@ -22,6 +22,7 @@ try:
     import microsoft_cases
     import ml_cases
     import onnx_cases
+    import rare_cases
 except ImportError as missing:
     print(f"SKIPPED: {missing}")
     sys.exit(77)
@@ -50,7 +51,8 @@ def main():
     parser.add_argument("--only", default="", help="cases whose name has a match")
     options = parser.parse_args()
     shutil.rmtree(options.work_dir, ignore_errors=True)
-    branches, others = branch_cases.cases(), microsoft_cases.cases() + ml_cases.cases() + onnx_cases.cases()
+    branches = branch_cases.cases()
+    others = microsoft_cases.cases() + rare_cases.cases() + ml_cases.cases() + onnx_cases.cases()
     cases = [case for case in (branches if options.branches else others) if re.search(options.only, case.name)]
 
     def judge(numbered):

@@ -5,12 +5,13 @@
 """Runs ONNX's node tests on other data: NaN, infinities, numbers out of range, and compares with onnxruntime.
 
     python3 node_values.py --kpc build/dev/bin/kpc --data DIR --work-dir DIR [--kind special|large|plain] [--every 10] [--only REGEX]
-                           [--runtime libkpc_runtime.so] [--jobs 2]
+                           [--runtime libkpc_runtime.so] [--jobs 2] [--rounds 10] [--first 0] [--server kpc_model_server]
 
 The models are those that generate_onnx_tests.py writes: every operator, with the forms that its authors thought of. Inputs of
 floats get new data. Those of integers keep theirs, as they are mostly places and sizes. What onnxruntime does not run, or runs
 with another result each time, tests nothing. ONNX's text leaves much open where there is NaN: a result that ONNX's reference
-gives is right, too. Departures from both that are meant are in node_values.txt, with a reason each.
+gives is right, too. Departures from both that are meant are in node_values.txt, with a reason each. Each round has other data;
+--first is the number of the first. With --server kpc runs in children of one process.
 
 Exits 0 where all results are right, 77 (a skip) where a Python package is not installed, else 1.
 """
@@ -49,9 +50,9 @@ VALUES = {"special": [NAN, NAN, INF, -INF, -0.0, 0.0],
 SHARE = 0.2
 
 
-def fed(kind, name, given):
-    """Inputs as given, the floats replaced."""
-    chance, feeds = random.Random(f"{kind}/{name}"), {}
+def fed(kind, name, given, number):
+    """Inputs as given, the floats replaced; `number` is that of the round."""
+    chance, feeds = random.Random(f"{kind}/{name}/{number}" if number else f"{kind}/{name}"), {}
     for key, array in given.items():
         if array.dtype.kind != "f":
             feeds[key] = array
@@ -99,6 +100,8 @@ def difference(got, want):
 class Tester:
     def __init__(self, options, names):
         self.options, self.names, self.sessions = options, names, None
+        self.kpc = contained.Program(options.kpc, options.limit, options.server, ["compile", contained.DIGITS, "--arch", "host",
+                                     "--no-cache", "--quiet", "--jobs", 0, "-o", options.work_dir / "first.kpc"])
 
     def given(self, model, folder):
         """The test's own inputs; None where one is no tensor of numbers."""
@@ -118,13 +121,14 @@ class Tester:
 
     def judge(self, at):
         """("right", "unused" or "wrong", what is wrong)"""
-        name = self.names[at]
+        number, place = divmod(at, len(self.names))
+        name = self.names[place]
         source = self.options.data / "node" / name
         model = onnx.load(source / "model.onnx")
         given = self.given(model, source)
         if given is None or any(o.type.WhichOneof("value") != "tensor_type" for o in model.graph.output):
             return "unused", ""
-        feeds = fed(self.options.kind, name, given)
+        feeds = fed(self.options.kind, name, given, self.options.first + number)
         try:
             want = reference(source / "model.onnx", feeds)
             again = reference(source / "model.onnx", feeds)
@@ -133,7 +137,7 @@ class Tester:
         if not all(isinstance(w, np.ndarray) and w.dtype.kind in "fiub" for w in want.values()) or \
            not all(np.array_equal(w, again[n], equal_nan=w.dtype.kind == "f") for n, w in want.items()):
             return "unused", ""
-        folder = self.options.work_dir / name
+        folder = self.options.work_dir / f"{name}.{number}"
         folder.mkdir(parents=True, exist_ok=True)
         problem = self.problem(source / "model.onnx", folder, feeds, want)
         if problem is None:
@@ -144,12 +148,12 @@ class Tester:
         return ("wrong", problem) if problem else ("right", "")
 
     def call(self, *arguments):
-        return contained.run([str(a) for a in (self.options.kpc, *arguments)], self.options.limit)
+        return self.kpc.run(arguments)
 
     def problem(self, model, folder, feeds, want):
         """None where kpc says that it does not compile this."""
-        code, said = self.call("compile", model, "--arch", self.options.arch, "-O0", "--precision", "fp32", "--no-cache", "--quiet", "--jobs", 1,
-                               "-o", folder / "model.kpc")
+        code, said = self.call("compile", model, "--arch", self.options.arch, "-O0", "--precision", "fp32", "--no-cache", "--quiet", "--jobs",
+                               0 if self.options.server else 1, "-o", folder / "model.kpc")
         if code == 1 and "error[KPC-" in said:
             return None
         if code != 0:
@@ -193,6 +197,9 @@ def main():
     parser.add_argument("--runtime", type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first round")
+    parser.add_argument("--server", default="", help="kpc_model_server")
     parser.add_argument("--limit", type=float, default=120)
     parser.add_argument("--within", type=float, default=float("inf"))
     parser.add_argument("--jobs", type=int, default=2)
@@ -202,12 +209,14 @@ def main():
     names = sorted(path.parent.name for path in (options.data / "node").glob("*/model.onnx"))
     names = [name for name in names if not name.endswith("_expanded") and re.search(options.only, name)
              and not any(pattern.fullmatch(name) and kind in ("*", options.kind) for pattern, kind in known)][::options.every]
-    tester, ends, progress = Tester(options, names), {"right": 0, "unused": 0, "wrong": 0}, shards.Progress(len(names))
-    for at, result in shards.each(tester.judge, range(len(names)), options.jobs, options.within):
+    options.work_dir.mkdir(parents=True, exist_ok=True)
+    count = len(names) * options.rounds
+    tester, ends, progress = Tester(options, names), {"right": 0, "unused": 0, "wrong": 0}, shards.Progress(count)
+    for at, result in shards.each(tester.judge, range(count), options.jobs, options.within):
         end, problem = ("wrong", f"the test's own process ended: {result.code}") if isinstance(result, shards.Died) else result
         ends[end] += 1
         if problem:
-            print(f"{names[at]}: {problem}", flush=True)
+            print(f"{names[at % len(names)]}, round {options.first + at // len(names)}: {problem}", flush=True)
         progress.step(ends["wrong"])
     print(f"{progress.done} node tests with {options.kind} values: {ends['right']} right, {ends['wrong']} wrong, "
           f"{ends['unused']} that test nothing; {progress.rate()}")

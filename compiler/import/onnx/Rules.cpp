@@ -51,6 +51,7 @@ static std::vector<Family> families() {
           {"feature", featureRules()},
           {"microsoft-fused", microsoftFusedRules()},
           {"microsoft-branch", microsoftBranchRules()},
+          {"microsoft-rare", microsoftRareRules()},
           {"microsoft-quantized", microsoftQuantizedRules()},
           {"tensorrt", tensorRtRules()},
           {"matmul-nbits", matMulNBitsRules()},

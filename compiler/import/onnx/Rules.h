@@ -62,6 +62,7 @@ ArrayRef<Rule> linearAttentionRules();
 ArrayRef<Rule> featureRules();
 ArrayRef<Rule> microsoftFusedRules();
 ArrayRef<Rule> microsoftBranchRules();
+ArrayRef<Rule> microsoftRareRules();
 ArrayRef<Rule> microsoftQuantizedRules();
 ArrayRef<Rule> tensorRtRules();
 ArrayRef<Rule> matMulNBitsRules();

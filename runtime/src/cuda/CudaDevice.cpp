@@ -132,6 +132,7 @@ public:
         if (Status S = record(B, A); !S)
           return S;
       auto *Recorded = static_cast<SegmentRecording *>(B.Recorded.get());
+      MayNotEnd = Recorded->MayNotEnd;
       Addresses All = A;
       All.Scratch = Recorded->Scratch.data();
       Status S = launch(B, Recorded->Segments, All, streamOf(Stream));
@@ -156,7 +157,8 @@ public:
 
   Status wait(void *Stream) override {
     return guarded([&] {
-      return D.check(D->StreamSynchronize(streamOf(Stream)), "finish the run");
+      return withLoops(
+          D.check(D->StreamSynchronize(streamOf(Stream)), "finish the run"));
     });
   }
 
@@ -245,6 +247,19 @@ private:
     return Done;
   }
 
+  /// What decides a loop in a graph traps where the loop has too many
+  /// iterations, and the driver does not say which kernel did.
+  Status withLoops(Status Done) const {
+    if (Done || MayNotEnd.empty() ||
+        Done.error().Code != ErrorCode::SessionLost)
+      return Done;
+    Done.error().Message += ", perhaps because " + MayNotEnd;
+    Done.error().Hint +=
+        "; give inputs with which the loop's data ends it, and the session a "
+        "limit of time (max_run_us), beyond which a run ends with an error";
+    return Done;
+  }
+
   Status allowShared(const Binding &B) {
     for (const BoundStep &S : B.Steps)
       if (S.Kind == StepKind::Launch && !S.Empty)
@@ -298,6 +313,9 @@ private:
     }
     if (Status S = record(B, Made->Segments, A); !S)
       return S;
+    for (const BoundControl &C : B.Controls)
+      if (Conditions && C.HasCondition && C.IsLoop && C.Count == MostIterations)
+        Made->MayNotEnd = neverEnds(C).Message;
     B.Recorded = std::move(Made);
     return success();
   }
@@ -336,6 +354,7 @@ private:
   bool HasRun = false;
   bool Lost = false;
   std::string LostWhy;
+  std::string MayNotEnd; ///< of the last run's graph
 };
 
 Status CudaDevice::unroll(Binding &B, std::vector<Segment> &Segments,

@@ -46,6 +46,8 @@ public:
   std::vector<Segment> Segments;
   /// Counters of conditional loops, and what moves with them.
   Block Scratch;
+  /// What is said of a loop in a graph that data alone ends; empty: none.
+  std::string MayNotEnd;
 };
 
 } // namespace kpc::rt::cuda

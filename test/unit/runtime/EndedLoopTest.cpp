@@ -15,7 +15,9 @@
 using namespace kpc;
 using namespace kpc::test;
 using namespace kpc::artifact;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -243,6 +245,31 @@ TEST(EndedLoop, OneThatNeverEndsMeetsTheLimitOfTime) {
     EXPECT_EQ(Run.run(S, Why), KPC_ERROR_TIMED_OUT) << Why;
     EXPECT_THAT(Why, HasSubstr("takes longer than the 0.02 s"));
     expectIterations(S, false, 0);
+  }
+}
+
+// As a node nothing but the loop's data ends it, and the kernel that decides
+// traps in the end.
+TEST(EndedLoop, AsANodeSaysThatItMayNotHaveEnded) {
+  FakeCuda Fake;
+  for (int64_t Count : {Endless, int64_t(7)}) {
+    Fake.reset();
+    Bytes File = written(endedContents(true, Count));
+    Own<kpc_model> M = load(File);
+    Own<kpc_session> S = openCuda(M);
+    expectIterations(S, false, 0);
+    EndedRun Run(false);
+    std::string Why;
+    Fake.fail("StreamSynchronize", 719);
+    EXPECT_EQ(Run.run(S, Why), KPC_ERROR_SESSION_LOST) << Why;
+    testing::Matcher<std::string> Says =
+        AllOf(HasSubstr("perhaps because the loop of steps 0 to 0 has not "
+                        "ended after 2147483647 iterations"),
+              HasSubstr("max_run_us"));
+    if (Count == Endless)
+      EXPECT_THAT(Why, Says);
+    else
+      EXPECT_THAT(Why, Not(HasSubstr("perhaps")));
   }
 }
 

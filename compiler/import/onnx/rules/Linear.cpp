@@ -21,28 +21,74 @@ namespace kpc::onnx {
 // Det
 //===----------------------------------------------------------------------===//
 
-static void importDet(NodeImport &N) {
+namespace {
+/// Matrices as one batch, [R, n, n] in f32 or f64.
+struct Square {
+  Value X;
+  Dims Sizes; ///< as given
+  Expr Batch = Expr(1), Rows;
+  Type Stored;
+};
+} // namespace
+
+static std::optional<Square> squareInput(NodeImport &N) {
+  N.expectInputs(1, 1);
   Value X = N.input(0);
   if (N.bad())
+    return std::nullopt;
+  Square S;
+  S.Sizes = Dims(N.dims(X));
+  size_t Rank = S.Sizes.size();
+  bool IsSquare = Rank >= 2 && N.unify(S.Sizes[Rank - 2], S.Sizes[Rank - 1]);
+  int64_t Known = IsSquare ? S.Sizes.back().asConstant().value_or(1) : 0;
+  if (Known < 1 || Known > frontend::LargestElimination) {
+    N.fail(Code::ImportShape,
+           "input 0 is " + dimsText(S.Sizes) + ", but should hold square " +
+               "matrices of 1 to " +
+               std::to_string(frontend::LargestElimination) + " rows");
+    return std::nullopt;
+  }
+  S.Rows = N.current(S.Sizes.back());
+  for (const Expr &E : llvm::drop_end(S.Sizes, 2))
+    S.Batch = S.Batch * E;
+  S.Stored = N.element(X);
+  Type Wide = S.Stored.isF64() ? S.Stored : N.f32();
+  S.X = N.reshape(N.cast(X, Wide), {S.Batch, S.Rows, S.Rows});
+  return S.X ? std::optional(S) : std::nullopt;
+}
+
+static void importDet(NodeImport &N) {
+  std::optional<Square> S = squareInput(N);
+  if (!S)
     return;
-  ArrayRef<Expr> Sizes = N.dims(X);
-  if (Sizes.size() < 2 || !N.unify(Sizes[Sizes.size() - 2], Sizes.back()) ||
-      Sizes.back() == Expr(0)) {
-    N.fail(Code::ImportRank, "input 0 is " + dimsText(Sizes) +
-                                 ", but should hold square matrices");
+  Dims Batch(ArrayRef<Expr>(S->Sizes).drop_back(2));
+  std::optional<int64_t> Size = S->Rows.asConstant();
+  if (Size && *Size <= frontend::LargestDeterminant) {
+    Value Y = frontend::determinant(N, S->X);
+    N.result(0, N.cast(N.reshape(Y, Batch), S->Stored));
     return;
   }
-  std::optional<int64_t> Size = N.dims(X).back().asConstant();
-  if (!Size) {
-    N.unsupportedOn("computes determinants", N.dims(X).back());
-    return;
-  }
-  if (*Size > frontend::LargestDeterminant) {
-    N.unsupported("matrices of " + std::to_string(*Size) + " rows; kpc takes " +
-                  std::to_string(frontend::LargestDeterminant));
-    return;
-  }
-  N.result(0, frontend::determinant(N, X));
+  // The product of the pivots of an elimination.
+  Value One = N.full(1, {S->Batch, Expr(1), Expr(1)}, N.element(S->X));
+  auto Results = N.importer().loop(
+      N, S->Rows, {S->X, One}, {},
+      [&](const Expr &Step,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+        Value Pivot, Next = frontend::eliminate(N, Carried[0], Step, &Pivot);
+        if (!Next || !Pivot)
+          return std::nullopt;
+        // Without a pivot the determinant is 0, and what follows does not
+        // count.
+        Value Singular = N.compare(Predicate::eq, Pivot, N.like(0, Pivot));
+        Next = N.select(Singular, Carried[0], Next);
+        Value Product = N.mul(Carried[1], Pivot);
+        if (!Next || !Product)
+          return std::nullopt;
+        return SmallVector<Value>{Next, Product};
+      });
+  if (!Results)
+    return N.result(0, Value());
+  N.result(0, N.cast(N.reshape((*Results)[1], Batch), S->Stored));
 }
 
 //===----------------------------------------------------------------------===//
@@ -50,35 +96,18 @@ static void importDet(NodeImport &N) {
 //===----------------------------------------------------------------------===//
 
 static void importInverse(NodeImport &N) {
-  N.expectInputs(1, 1);
-  Value X = N.input(0);
-  if (N.bad())
+  std::optional<Square> S = squareInput(N);
+  if (!S)
     return;
-  Dims Sizes(N.dims(X));
-  std::optional<int64_t> Size =
-      Sizes.size() < 2 ? std::nullopt : Sizes.back().asConstant();
-  if (!Size || Sizes[Sizes.size() - 2] != Sizes.back() || *Size < 1 ||
-      *Size > frontend::LargestElimination) {
-    N.fail(Code::ImportShape,
-           "input 0 is " + dimsText(Sizes) + ", but should hold square " +
-               "matrices of 1 to " +
-               std::to_string(frontend::LargestElimination) + " rows");
-    return;
-  }
-  Expr Batch(1);
-  for (const Expr &E : llvm::drop_end(Sizes, 2))
-    Batch = Batch * E;
-  Type Stored = N.element(X), Wide = Stored.isF64() ? Stored : N.f32();
-  Value Rows = N.reshape(N.cast(X, Wide), {Batch, Expr(*Size), Expr(*Size)});
-  Value Place = N.iota({Expr(1), Expr(*Size), Expr(1)}, 1, N.i64());
-  Value Across = N.iota({Expr(1), Expr(1), Expr(*Size)}, 2, N.i64());
-  Value Unit = N.cast(N.compare(Predicate::eq, Place, Across), Wide);
-  if (!Rows || !Unit)
+  Value Place = N.iota({Expr(1), S->Rows, Expr(1)}, 1, N.i64());
+  Value Across = N.iota({Expr(1), Expr(1), S->Rows}, 2, N.i64());
+  Value Unit = N.cast(N.compare(Predicate::eq, Place, Across), N.element(S->X));
+  if (!Unit)
     return N.result(0, Value());
   Value A =
-      N.concat({Rows, N.broadcast(Unit, {Batch, Expr(*Size), Expr(*Size)})}, 2);
+      N.concat({S->X, N.broadcast(Unit, {S->Batch, S->Rows, S->Rows})}, 2);
   auto Results = N.importer().loop(
-      N, Expr(*Size), {A}, {},
+      N, S->Rows, {A}, {},
       [&](const Expr &Step,
           ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
         Value Next = frontend::eliminate(N, Carried[0], Step);
@@ -88,8 +117,8 @@ static void importInverse(NodeImport &N) {
       });
   if (!Results)
     return N.result(0, Value());
-  Value Y = N.sliceAxis(Results->front(), 2, Expr(*Size), Expr(*Size));
-  N.result(0, N.cast(N.reshape(Y, Sizes), Stored));
+  Value Y = N.sliceAxis(Results->front(), 2, S->Rows, S->Rows);
+  N.result(0, N.cast(N.reshape(Y, S->Sizes), S->Stored));
 }
 
 //===----------------------------------------------------------------------===//
@@ -318,7 +347,7 @@ template <bool Inverse> static void importRealTransform(NodeImport &N) {
 
 ArrayRef<Rule> linearRules() {
   static const Rule Rows[] = {
-      {"", "Det", 11, Newest, importDet, "matrices of up to 4 rows"},
+      {"", "Det", 11, Newest, importDet, "matrices of up to 1,024 rows"},
       {"com.microsoft", "Inverse", 1, 1, importInverse,
        "matrices of up to 1,024 rows"},
       {"com.microsoft", "Rfft", 1, 1, importRealTransform<false>,

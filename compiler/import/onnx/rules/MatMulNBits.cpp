@@ -12,23 +12,13 @@
 /// begins with a byte of its own.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/rules/MatMulNBits.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Quantization.h"
 
 using namespace kpc::graph;
 
 namespace kpc::onnx {
-
-namespace {
-struct NBits {
-  int64_t K = 0, N = 0, Bits = 4, Block = 0;
-
-  int64_t blocks() const { return (K + Block - 1) / Block; }
-  int64_t blockBytes() const { return Block * Bits / 8; }
-  /// Bytes of a row of zero points.
-  int64_t zeroBytes() const { return (blocks() * Bits + 7) / 8; }
-};
-} // namespace
 
 /// Codes of `P.Bits` in rows of bytes, the first `Columns` of each row.
 static Value codesOf(NodeImport &N, const NBits &P, Value Bytes, int64_t Row,
@@ -99,6 +89,56 @@ static Value ofGroups(NodeImport &N, const NBits &P, Value Codes, Value Scales,
   return N.cast(N.mul(Off, OfEach(Scales)), Element);
 }
 
+bool NBits::isSane(NodeImport &N) const {
+  if (Bits != 2 && Bits != 4 && Bits != 8) {
+    N.fail(Code::ImportAttributeValue, "attribute 'bits' is " +
+                                           std::to_string(Bits) +
+                                           ", expected 2, 4 or 8");
+    return false;
+  }
+  if (K > 0 && this->N > 0 && Block > 0 && Block <= K * 256 &&
+      Block * Bits % 8 == 0 && this->N < (int64_t(1) << 40) / K)
+    return true;
+  N.fail(Code::ImportAttributeValue,
+         "K is " + std::to_string(K) + ", N " + std::to_string(this->N) +
+             " and 'block_size' " + std::to_string(Block) +
+             "; expected sizes above 0, and blocks of whole bytes");
+  return false;
+}
+
+Value matMulNBits(NodeImport &N, const NBits &P, Value A,
+                  const CodedWeights &W) {
+  if (!P.isSane(N))
+    return {};
+  if (!N.isFloat(A) || N.rank(A) < 1 || N.element(W.Scales) != N.element(A))
+    return N.fail(Code::ImportElementType, "A is of " + typeText(N.element(A)) +
+                                               " and the scales of " +
+                                               typeText(N.element(W.Scales)) +
+                                               ", expected one float type");
+  if (!N.element(W.Codes).isUnsignedInteger(8) ||
+      (W.Zeros && !N.isFloat(W.Zeros) &&
+       !N.element(W.Zeros).isUnsignedInteger(8)))
+    return N.fail(
+        Code::ImportElementType,
+        "B is of " + typeText(N.element(W.Codes)) +
+            (W.Zeros ? " and zero points of " + typeText(N.element(W.Zeros))
+                     : "") +
+            ", expected u8, and zero points of u8 or of A's type");
+  int64_t Row = P.blocks() * P.blockBytes();
+  Value Codes = inRows(N, P, W.Codes, Row, "B");
+  Value Scales = inRows(N, P, W.Scales, P.blocks(), "scales");
+  Value Zeros = zerosOf(N, P, W.Zeros);
+  if (N.bad())
+    return {};
+  Codes = codesOf(N, P, Codes, Row, P.K);
+  Value Matrix =
+      W.Groups
+          ? ofGroups(N, P, Codes, Scales, Zeros, W.Groups, N.element(A))
+          : dequantise(N, Codes, Scales, Zeros, {1, P.Block}, N.element(A));
+  Value Y = Matrix ? N.matmul(A, N.transpose(Matrix, {1, 0})) : Matrix;
+  return W.Bias && Y ? N.add(Y, W.Bias) : Y;
+}
+
 static void importMatMulNBits(NodeImport &N) {
   NBits P;
   P.K = N.requiredInt("K");
@@ -110,53 +150,11 @@ static void importMatMulNBits(NodeImport &N) {
   // Asks ONNX Runtime to pack B when a session begins.
   N.ignoreAttribute("weight_prepacked");
   N.expectInputs(3, 6);
-  Value A = N.input(0), Codes = N.input(1), Scales = N.input(2),
-        Zeros = N.optionalInput(3), Groups = N.optionalInput(4),
-        Bias = N.optionalInput(5);
-  if (N.bad())
-    return;
-  if (P.Bits != 2 && P.Bits != 4 && P.Bits != 8) {
-    N.fail(Code::ImportAttributeValue, "attribute 'bits' is " +
-                                           std::to_string(P.Bits) +
-                                           ", expected 2, 4 or 8");
-    return;
-  }
-  bool IsSane = P.K > 0 && P.N > 0 && P.Block > 0 && P.Block <= P.K * 256 &&
-                P.Block * P.Bits % 8 == 0 && P.N < (int64_t(1) << 40) / P.K;
-  if (!IsSane) {
-    N.fail(Code::ImportAttributeValue,
-           "K is " + std::to_string(P.K) + ", N " + std::to_string(P.N) +
-               " and 'block_size' " + std::to_string(P.Block) +
-               "; expected sizes above 0, and blocks of whole bytes");
-    return;
-  }
-  if (!N.isFloat(A) || N.rank(A) < 1 || N.element(Scales) != N.element(A)) {
-    N.fail(Code::ImportElementType,
-           "A is of " + typeText(N.element(A)) + " and the scales of " +
-               typeText(N.element(Scales)) + ", expected one float type");
-    return;
-  }
-  if (!N.element(Codes).isUnsignedInteger(8) ||
-      (Zeros && !N.isFloat(Zeros) && !N.element(Zeros).isUnsignedInteger(8))) {
-    N.fail(
-        Code::ImportElementType,
-        "B is of " + typeText(N.element(Codes)) +
-            (Zeros ? " and zero points of " + typeText(N.element(Zeros)) : "") +
-            ", expected u8, and zero points of u8 or of A's type");
-    return;
-  }
-  int64_t Row = P.blocks() * P.blockBytes();
-  Codes = inRows(N, P, Codes, Row, "B");
-  Scales = inRows(N, P, Scales, P.blocks(), "scales");
-  Zeros = zerosOf(N, P, Zeros);
-  if (N.bad())
-    return;
-  Codes = codesOf(N, P, Codes, Row, P.K);
-  Value W =
-      Groups ? ofGroups(N, P, Codes, Scales, Zeros, Groups, N.element(A))
-             : dequantise(N, Codes, Scales, Zeros, {1, P.Block}, N.element(A));
-  Value Y = W ? N.matmul(A, N.transpose(W, {1, 0})) : W;
-  N.result(0, Bias && Y ? N.add(Y, Bias) : Y);
+  Value A = N.input(0);
+  CodedWeights W{N.input(1), N.input(2), N.optionalInput(3), N.optionalInput(4),
+                 N.optionalInput(5)};
+  if (!N.bad())
+    N.result(0, matMulNBits(N, P, A, W));
 }
 
 Value unpackCodes(NodeImport &N, Value Bytes, int64_t Bits) {

@@ -10,6 +10,7 @@
 // out again: fusion is the compiler's own.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/rules/MicrosoftFused.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Spatial.h"
 
@@ -25,7 +26,7 @@ static constexpr std::string_view Microsoft = "com.microsoft";
 // Activations
 //===----------------------------------------------------------------------===//
 
-static Value gelu(NodeImport &N, Value X) {
+Value gelu(NodeImport &N, Value X) {
   Value Gate = N.unary<ErfOp>(N.mulScalar(X, std::sqrt(0.5)));
   return N.mul(N.mulScalar(X, 0.5), N.addScalar(Gate, 1));
 }
@@ -122,15 +123,8 @@ static Type wideOf(NodeImport &N, Value X) {
   return T.isF16() || T.isBF16() ? N.f32() : T;
 }
 
-namespace {
-struct Normalised {
-  Value Y, Mean, Scale;
-};
-} // namespace
-
-/// Over the axes from `Axis` on; without a mean where `Simplified`.
-static Normalised normalise(NodeImport &N, Value X, Value Gamma, Value Beta,
-                            int64_t Axis, double Epsilon, bool Simplified) {
+Normalised normalise(NodeImport &N, Value X, Value Gamma, Value Beta,
+                     int64_t Axis, double Epsilon, bool Simplified) {
   if (!X)
     return {};
   Type Stored = N.element(X), Wide = wideOf(N, X);
@@ -195,35 +189,48 @@ template <bool Simplified> static void importSkipLayerNorm(NodeImport &N) {
     N.result(3, Sum);
 }
 
-static void importEmbedLayerNorm(NodeImport &N) {
-  double Epsilon = N.floatAttribute("epsilon", 1e-12F);
-  int64_t MaskType = N.intAttribute("mask_index_type", 0);
-  N.expectInputs(7, 9);
-  Value Ids = N.input(0), Segments = N.optionalInput(1), Words = N.input(2),
-        Places = N.input(3), SegmentTable = N.optionalInput(4),
-        Gamma = N.input(5), Beta = N.input(6), Mask = N.optionalInput(7),
-        Positions = N.optionalInput(8);
-  if (N.bad())
-    return;
-  if (N.rank(Ids) != 2 || MaskType < 0 || MaskType > 1) {
-    N.fail(Code::ImportRank, "input_ids should have rank 2, and "
-                             "mask_index_type be 0 or 1");
+void embed(NodeImport &N, const Embeddings &E) {
+  if (N.rank(E.Ids) != 2) {
+    N.fail(Code::ImportRank, "input_ids should have rank 2");
     return;
   }
-  Expr Length = N.dims(Ids)[1];
-  Value Place = Positions ? N.gather(Places, Positions, 0)
-                          : N.sliceAxis(Places, 0, 0, Length);
-  Value Sum = N.add(N.gather(Words, Ids, 0), Place);
-  if (Segments && SegmentTable)
-    Sum = N.add(Sum, N.gather(SegmentTable, Segments, 0));
+  Value Place = E.Positions ? N.gather(E.Places, E.Positions, 0)
+                            : N.sliceAxis(E.Places, 0, 0, N.dims(E.Ids)[1]);
+  Value Sum = N.add(N.gather(E.Words, E.Ids, 0), Place);
+  if (E.Segments && E.SegmentTable)
+    Sum = N.add(Sum, N.gather(E.SegmentTable, E.Segments, 0));
   if (!Sum)
     return;
-  N.result(0, normalise(N, Sum, Gamma, Beta, 2, Epsilon, false).Y);
+  N.result(0, normalise(N, Sum, E.Gamma, E.Beta, 2, E.Epsilon, false).Y);
   if (N.wants(1))
-    N.result(1, Mask ? N.reduce(ReduceKind::sum, N.cast(Mask, N.i32()), {1})
-                     : N.full(0, {N.dims(Ids)[0]}, N.i32()));
+    N.result(1, E.Mask ? N.reduce(ReduceKind::sum, N.cast(E.Mask, N.i32()), {1})
+                       : N.full(0, {N.dims(E.Ids)[0]}, N.i32()));
   if (N.wants(2))
     N.result(2, Sum);
+}
+
+static void importEmbedLayerNorm(NodeImport &N) {
+  Embeddings E;
+  E.Epsilon = N.floatAttribute("epsilon", 1e-12F);
+  int64_t MaskType = N.intAttribute("mask_index_type", 0);
+  N.expectInputs(7, 9);
+  E.Ids = N.input(0);
+  E.Segments = N.optionalInput(1);
+  E.Words = N.input(2);
+  E.Places = N.input(3);
+  E.SegmentTable = N.optionalInput(4);
+  E.Gamma = N.input(5);
+  E.Beta = N.input(6);
+  E.Mask = N.optionalInput(7);
+  E.Positions = N.optionalInput(8);
+  if (N.bad())
+    return;
+  if (MaskType < 0 || MaskType > 1) {
+    N.fail(Code::ImportAttributeValue,
+           "mask_index_type should be 0 or 1, not " + std::to_string(MaskType));
+    return;
+  }
+  embed(N, E);
 }
 
 template <bool Skips> static void importGroupNorm(NodeImport &N) {
