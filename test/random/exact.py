@@ -62,6 +62,11 @@ class LRN(OpRun):
         return (x / (bias + alpha / size * np.stack(squares, axis=1))**beta, )
 
 
+class GlobalMaxPool(OpRun):
+    def _run(self, x):
+        return (np.max(x, axis=tuple(range(2, x.ndim)), keepdims=True), )
+
+
 class GlobalLpPool(OpRun):
     def _run(self, x, p=None):
         return (np.sum(np.abs(x)**p, axis=tuple(range(2, x.ndim)), keepdims=True)**(1 / p), )
@@ -184,7 +189,7 @@ def results(model, feed, bit=0, seed=0):
     wide = onnx.ModelProto()
     wide.CopyFrom(model)
     widen_graph(wide.graph)
-    evaluator = ReferenceEvaluator(wide, new_ops=[MaxPool, Mean, LRN, GlobalLpPool, GroupNormalization, InstanceNormalization,
+    evaluator = ReferenceEvaluator(wide, new_ops=[MaxPool, Mean, LRN, GlobalMaxPool, GlobalLpPool, GroupNormalization, InstanceNormalization,
                                                   LayerNormalization, ReduceMean, GatherElements])
     random = np.random.Generator(np.random.PCG64(seed))
     for node in evaluator.rt_nodes_ if bit else ():

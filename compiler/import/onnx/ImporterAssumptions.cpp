@@ -122,6 +122,10 @@ bool Importer::assumeAtLeast(const shape::FixedSize &Fixed, const Expr &E,
   if (It == Facts.symbols().end())
     return false;
   shape::SymbolFacts Known = It->second;
+  // No facts are at hand where types are compared.
+  if (!changeSizes([&](const Expr &S) { return S.replace(E, Expr(Wanted)); }))
+    return false;
+  Replaced.emplace_back(E, Expr(Wanted));
   if (Known.Min >= Fixed.Least)
     return true;
   Known.Min = Fixed.Least;
