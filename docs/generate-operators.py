@@ -51,7 +51,7 @@ FAMILIES = {
     "carried-state": "movement", "random": "draw", "patch": "movement", "region": "gather, reduction",
     "linear-attention": "loop, GEMM", "feature": "elementwise", "microsoft-fused": "rows",
     "microsoft-quantized": "elementwise", "tensorrt": "elementwise", "matmul-nbits": "GEMM",
-    "microsoft-attention": "attention", "microsoft-branch": "elementwise", "tree": "gather, reduction", "classifier": "GEMM", "preparation": "elementwise",
+    "microsoft-attention": "attention", "microsoft-branch": "elementwise", "microsoft-rare": "elementwise", "tree": "gather, reduction", "classifier": "GEMM", "preparation": "elementwise",
     "string": "gather", "map": "compiling", "support-vector": "GEMM", "expert": "GEMM", "experimental": "elementwise",
     "training": "elementwise",
 }
@@ -96,6 +96,9 @@ OPERATORS = {
     **dict.fromkeys(("UnfoldTensor", "CropAndResize"), "gather"), "NGramRepeatBlock": "gather, scatter",
     **dict.fromkeys(("PackedAttention", "PackedMultiHeadAttention", "PagedAttention", "SparseAttention"), "scatter, attention"),
     **dict.fromkeys(("RemovePadding", "RestorePadding"), "scatter"), "GatedRelativePositionBias": "GEMM",
+    **dict.fromkeys(("MurmurHash3", "NGramHashMapping", "BitmaskDropout", "BitmaskBiasDropout"), "elementwise"), "SampleOp": "compiling",
+    **dict.fromkeys(("DecoderAttention", "LongformerAttention"), "GEMM, attention"), "TorchEmbedding": "gather",
+    **dict.fromkeys(("MatMulNBitsMlp", "MatMulNBitsQkv"), "rows, GEMM"), "QEmbedLayerNormalization": "gather, rows",
     # ai.onnx.ml
     "ArrayFeatureExtractor": "gather", "LabelEncoder": "gather", "Normalizer": "rows",
     "SVMRegressor": "GEMM", "FeatureVectorizer": "movement", "Crop": "movement",

@@ -263,7 +263,7 @@ TEST(EndedLoop, AsANodeSaysThatItMayNotHaveEnded) {
     Fake.fail("StreamSynchronize", 719);
     EXPECT_EQ(Run.run(S, Why), KPC_ERROR_SESSION_LOST) << Why;
     testing::Matcher<std::string> Says =
-        AllOf(HasSubstr("perhaps because the loop of steps 0 to 0 has not "
+        AllOf(HasSubstr("perhaps because the loop of steps 1 to 1 has not "
                         "ended after 2147483647 iterations"),
               HasSubstr("max_run_us"));
     if (Count == Endless)

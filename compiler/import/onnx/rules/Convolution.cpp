@@ -74,9 +74,33 @@ static void importConv(NodeImport &N) {
 // Transposed
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// A part of the full result along one axis.
+struct Part {
+  size_t Axis; ///< of the result, channels last
+  Expr Start, Size;
+  bool MayLack; ///< elements at its end
+};
+} // namespace
+
+/// The part of an axis that output_shape asks for where the size in front is
+/// not known. A result larger than the full one is filled up at its end.
+static Part wantedPart(NodeImport &N, const Spatial &S, size_t I,
+                       const Expr &Size, int64_t Extra, int64_t Wanted,
+                       bool AtEnd) {
+  const shape::Facts &Facts = N.importer().facts();
+  int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
+  Expr Full = (Size - 1) * S.Stride[I] + Extra + Reach;
+  Expr Total = Facts.simplify(Expr::max(Full - Wanted, 0));
+  Expr Less = Total.floorDiv(2);
+  return Part{I + 1, Facts.simplify(AtEnd ? Less : Total - Less), Expr(Wanted),
+              !Facts.isLessOrEqual(Expr(Wanted), Full).value_or(false)};
+}
+
 /// Pads by which the full result is cut, from pads, auto_pad or output_shape.
+/// What they cannot say is cut afterwards.
 static bool transposedPads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
-                           ArrayRef<int64_t> Extra) {
+                           ArrayRef<int64_t> Extra, std::vector<Part> &Parts) {
   std::string Auto = N.stringAttribute("auto_pad", "NOTSET");
   std::optional<Ints> Shape = N.intsAttribute("output_shape");
   bool Same = Auto == "SAME_UPPER" || Auto == "SAME_LOWER";
@@ -95,8 +119,15 @@ static bool transposedPads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
     std::optional<int64_t> Size = Sizes[I].asConstant();
     bool Given = Shape && !Shape->empty();
     if (!Size && Given) {
-      N.unsupportedOn("output_shape", Sizes[I]);
-      return false;
+      if ((*Shape)[I] < 0 || (*Shape)[I] > INT32_MAX) {
+        N.fail(Code::ImportAttributeValue,
+               "attribute 'output_shape' is " + std::to_string((*Shape)[I]));
+        return false;
+      }
+      Parts.push_back(wantedPart(N, S, I, Sizes[I], Extra[I], (*Shape)[I],
+                                 Auto == "SAME_UPPER"));
+      S.Low[I] = S.High[I] = 0;
+      continue;
     }
     int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
     // Full size: stride*(n-1) + extra + reach; wanted: output_shape or
@@ -312,31 +343,40 @@ static void importConvTranspose(NodeImport &N) {
   }
   // auto_pad means other pads here.
   std::optional<Spatial> S = spatialAttributes(N, *Kernel, Sizes);
-  if (!S || !transposedPads(N, *S, Sizes, Extra))
+  std::vector<Part> Parts;
+  if (!S || !transposedPads(N, *S, Sizes, Extra, Parts))
     return;
+  auto Give = [&](Value Y) {
+    for (const Part &P : Parts) {
+      if (!Y)
+        break;
+      Ints None(static_cast<size_t>(N.rank(Y)), 0), High(None);
+      High[P.Axis] = *P.Size.asConstant();
+      if (P.MayLack)
+        Y = N.pad(Y, N.like(0, Y), None, High, None);
+      Y = Y ? N.sliceAxis(Y, int64_t(P.Axis), P.Start, P.Size) : Y;
+    }
+    N.result(0, channelsFirst(N, addBias(N, Y, 2)));
+  };
   // Where they cannot be equal, the convolution itself says so.
   N.unify(Expr(N.dims(X)[1]), N.dims(W)[0]);
   bool Fits = N.dims(W)[0] == N.dims(X)[1] &&
               N.dims(W)[0].floorDiv(Groups) * Groups == N.dims(W)[0];
   if (Fits && !isFinite(N, W)) {
     TransposedProduct P(N, *S, Extra, Groups);
-    Value Y = P.write(channelsLast(N, X), W);
-    N.result(0, channelsFirst(N, addBias(N, Y, 2)));
-    return;
+    return Give(P.write(channelsLast(N, X), W));
   }
   // What output_padding adds is not cut.
   for (size_t I = 0; I < S->count(); ++I)
     S->High[I] -= Extra[I];
-  Value Y = N.convTranspose(channelsLast(N, X), transposedKernel(N, W),
-                            S->Stride, S->Dilation, S->Low, S->High, Groups);
-  N.result(0, channelsFirst(N, addBias(N, Y, 2)));
+  Give(N.convTranspose(channelsLast(N, X), transposedKernel(N, W), S->Stride,
+                       S->Dilation, S->Low, S->High, Groups));
 }
 
 ArrayRef<Rule> convolutionRules() {
   static const Rule Rows[] = {
       {"", "Conv", 1, Newest, importConv},
-      {"", "ConvTranspose", 1, Newest, importConvTranspose,
-       "output_shape needs sizes that are known when compiling"},
+      {"", "ConvTranspose", 1, Newest, importConvTranspose},
   };
   return Rows;
 }

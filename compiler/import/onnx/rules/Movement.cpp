@@ -189,7 +189,9 @@ static bool isAlwaysEmpty(std::optional<int64_t> Start,
                          High = Backwards ? Start : End;
   if ((Low && *Low >= BeyondSizes) || (High && *High <= -BeyondSizes))
     return true;
-  return Low && High && (*Low < 0) == (*High < 0) && *High <= *Low;
+  // Backwards a start in front of the first element is the first one.
+  return Low && High && (*Low < 0) == (*High < 0) && *High <= *Low &&
+         (!Backwards || *Low >= 0);
 }
 
 /// Python's rules for start:end:step on a size that may be symbolic.
@@ -208,13 +210,15 @@ static std::optional<Cut> cut(NodeImport &N, const Expr &Start, const Expr &End,
     Expr Span = Facts.simplify(Expr::max(To - From, 0));
     return Cut{From, Facts.simplify(Span.ceilDiv(Step))};
   }
-  // Backwards; only what numbers say can be clamped here.
+  // Backwards; what is no number cannot be clamped here.
   std::optional<int64_t> S = Start.asConstant(), E = End.asConstant();
   std::optional<int64_t> Whole = Size.asConstant();
   if (Whole && S && E) {
     int64_t From = *S < 0 ? *S + *Whole : *S;
     int64_t To = *E < 0 ? std::max(*E, -*Whole - 1) + *Whole : *E;
-    From = std::clamp<int64_t>(From, -1, *Whole - 1);
+    // A start in front of the first element is the first one, by ONNX's text;
+    // numpy gives nothing.
+    From = std::min(std::max<int64_t>(From, 0), *Whole - 1);
     To = std::clamp<int64_t>(To, -1, *Whole - 1);
     int64_t Count = From > To ? (From - To - Step - 1) / -Step : 0;
     return Cut{Expr(std::max<int64_t>(From, 0)), Expr(Count)};
@@ -223,6 +227,20 @@ static std::optional<Cut> cut(NodeImport &N, const Expr &Start, const Expr &End,
   bool ToStart = E && *E <= -BeyondSizes;
   if (FromEnd && ToStart)
     return Cut{Size - 1, Facts.simplify(Size.ceilDiv(-Step))};
+  if (S && E) {
+    auto Bound = [&](int64_t At) {
+      Expr Clamped = At <= -BeyondSizes  ? Expr(-1)
+                     : At < 0            ? Expr::max(Size + At, -1)
+                     : At >= BeyondSizes ? Size - 1
+                                         : Expr::min(Size - 1, At);
+      return Facts.simplify(Clamped);
+    };
+    Expr From = Facts.simplify(Expr::min(Expr::max(Bound(*S), 0), Size - 1)),
+         To = Bound(*E);
+    Expr Span = Facts.simplify(Expr::max(From - To, 0));
+    return Cut{Facts.simplify(Expr::max(From, 0)),
+               Facts.simplify(Span.ceilDiv(-Step))};
+  }
   N.unsupported("slices backwards from " + Start.str() + " to " + End.str() +
                 " of a size of " + Size.str());
   return std::nullopt;

@@ -233,13 +233,11 @@ static bool mayCompareAll(NodeImport &N, const Expr &Size) {
   constexpr int64_t Most = 4096;
   if (N.importer().facts().range(Size).Max <= Most)
     return true;
-  std::string What = "compares all pairs of " + Size.str() +
-                     " slices; kpc compares up to " + std::to_string(Most);
-  if (Size.asConstant())
-    N.unsupported(What);
-  else
-    N.fail(Code::ImportUnsupported, What,
-           "give it a range that ends there with --dim");
+  if (!Size.asConstant() &&
+      N.importer().require(Size, false, Expr(Most), "compares all pairs of", N))
+    return true;
+  N.unsupported("compares all pairs of " + Size.str() +
+                " slices; kpc compares up to " + std::to_string(Most));
   return false;
 }
 
