@@ -8,6 +8,7 @@
 
 #include "dialects/kernel/Kernel.h"
 #include "dialects/kernel/KernelRecurrent.h"
+#include "dialects/kernel/KernelStored.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -299,6 +300,11 @@ static bool hasItsType(StringRef Name, Attribute Value) {
     return isa<TilesAttr>(Value);
   if (Name == KernelDialect::BlockScalesAttrHelper::getNameStr())
     return isa<StringAttr>(Value);
+  if (Name == StoredAboveName)
+    return isa<IntegerAttr>(Value);
+  if (Name == LaunchedIfName)
+    return isa<StringAttr>(Value) &&
+           Expr::parse(cast<StringAttr>(Value).getValue());
   if (Name == CooperativeName)
     return isa<UnitAttr>(Value);
   auto List = dyn_cast<ArrayAttr>(Value);
@@ -318,8 +324,9 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
               "docs/dialects/kernel.md";
   auto Kernel = dyn_cast<FunctionOpInterface>(Op);
   // What a generic reads as it lies in memory.
-  bool OfGeneric =
-      isa<TilesAttr>(Value) || Name == BlockScalesAttrHelper::getNameStr();
+  bool OfGeneric = isa<TilesAttr>(Value) ||
+                   Name == BlockScalesAttrHelper::getNameStr() ||
+                   Name == StoredAboveName;
   if (OfGeneric)
     return Kernel ? Op->emitOpError("expected '")
                         << Name << "' at a linalg.generic, got a function"
@@ -335,6 +342,7 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
       .Case([&](BuffersAttr It) { return Check.buffers(It); })
       .Case([&](LaunchAttr It) { return Check.sizes(It.getGrid()); })
       .Case([&](WorkAttr It) { return Check.sizes(It.getUnits()); })
+      .Case([&](StringAttr It) { return Check.sizes(It.getValue()); })
       .Case([&](ArrayAttr It) {
         return OfModule ? success() : Check.tensorMaps(It);
       })

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/linalg/LowerRecurrent.h"
+#include "passes/graph/linalg/LowerStored.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -111,9 +112,9 @@ LogicalResult KernelWriter::write() {
     CurrentLoc = Op.getLoc();
     using Lowering = FailureOr<Value> (*)(Operation *, KernelWriter &);
     FailureOr<Value> Result = failure();
-    for (Lowering Lower :
-         {lowerElementwise, lowerMovement, lowerScatter, lowerOrder,
-          lowerReduction, lowerContraction, lowerAttention, lowerQuantised}) {
+    for (Lowering Lower : {lowerElementwise, lowerMovement, lowerScatter,
+                           lowerOrder, lowerReduction, lowerContraction,
+                           lowerAttention, lowerQuantised, lowerStored}) {
       Result = Lower(&Op, *this);
       if (succeeded(Result))
         break;
@@ -131,6 +132,7 @@ LogicalResult KernelWriter::write() {
     storeOutput(tensor(V), typeOf(V), Rows.typeOf(Region.getOutputs()[I]),
                 Entry->getArgument(Inputs + I));
   func::ReturnOp::create(B, CurrentLoc);
+  setLaunchedIf(Region, *this);
   return success();
 }
 

@@ -123,3 +123,45 @@ TEST(GemvSchedule, CodesAreWholeTilesAndFitSharedMemory) {
         }
       }
 }
+
+TEST(GemvSchedule, RowsThatBlocksComputeHaveRoomBesideTheRings) {
+  for (const char *Name : {"sm_80", "sm_86", "sm_90a", "sm_120a"}) {
+    const target::Target &T = *target::findTarget(Name);
+    for (int64_t Rows : {1, 8, 16})
+      for (int64_t K : {72, 2048, 4096}) {
+        GemvShape Held = shapeOf(Rows, 4096, K);
+        Held.MaxM = Rows;
+        Held.HoldsRows = true;
+        for (const GemvCost &One : rankGemvSchedules(Held, T)) {
+          const GemvSchedule &S = One.Schedule;
+          EXPECT_EQ(S.HeldRows, Rows);
+          EXPECT_EQ(S.rowBytes(), 0);
+          // Rows of whole steps of all warps, which begin in different banks.
+          EXPECT_GE(S.HeldPitch, K * 2);
+          EXPECT_EQ(S.HeldPitch % (S.Warps * S.Depth * 2), 64);
+          EXPECT_EQ(S.HeldPitch % 128, 64);
+          EXPECT_LT(S.heldOffset() + Rows * S.HeldPitch,
+                    T.Limit.SharedPerBlock);
+          EXPECT_EQ(S.str().rfind("gemv rows ", 0), 0U);
+        }
+      }
+  }
+}
+
+TEST(GemvSchedule, ANormCostsLessInTheKernelThanALaunchForFewRows) {
+  const target::Target &T = *target::findTarget("sm_90a");
+  constexpr double LaunchTime = 2;
+  for (int64_t N : {2048, 3072, 16384}) {
+    GemvShape Plain = shapeOf(1, N, 2048, /*KContiguous=*/false);
+    Plain.MaxM = 1;
+    GemvShape Held = Plain;
+    Held.HoldsRows = true;
+    double One = rankGemvSchedules(Held, T).front().Total,
+           Two = rankGemvSchedules(Plain, T).front().Total + LaunchTime;
+    EXPECT_LT(One, Two);
+  }
+  // Sixteen rows of 16384 do not fit.
+  GemvShape Long = shapeOf(16, 4096, 16384);
+  Long.HoldsRows = true;
+  EXPECT_TRUE(rankGemvSchedules(Long, T).empty());
+}
