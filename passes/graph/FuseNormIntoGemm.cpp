@@ -93,13 +93,21 @@ std::optional<RowsRegion> RowsRegion::read(RegionOp Region) {
   for (BlockArgument Argument : Region.getBody().getArguments())
     if (!R.flat(typeOf(Argument).getDims()))
       return std::nullopt;
-  if (!Reduces || R.Type.getRank() < 2)
+  if (!Reduces || R.Type.getRank() < 1)
     return std::nullopt;
   return R;
 }
 
 std::optional<SmallVector<Expr>> RowsRegion::flat(ArrayRef<Expr> Dims) const {
   ArrayRef<Expr> Front = Type.getDims().drop_back();
+  // One row, without a dimension of rows.
+  if (Front.empty()) {
+    if (Dims.size() > 1)
+      return std::nullopt;
+    SmallVector<Expr> Flat{Expr(1)};
+    llvm::append_range(Flat, Dims);
+    return Flat;
+  }
   if (Dims.size() < 2 && (Dims.empty() || Dims[0] == length()))
     return SmallVector<Expr>(Dims);
   if (Dims.size() < Front.size() || Dims.size() > Front.size() + 1)
@@ -349,7 +357,9 @@ Value NormFuser::writeRows(OpBuilder &B, RowsRegion &Rows,
       continue;
     }
     Value New = B.clone(Op, Map)->getResult(0);
-    if (!isa<ConstantOp>(Op))
+    if (isa<ConstantOp>(Op))
+      Map.map(Result, B.createOrFold<ReshapeOp>(Op.getLoc(), To, New));
+    else
       New.setType(To);
   }
   return Map.lookup(
