@@ -84,16 +84,19 @@ void GemvRows::write(Value First, Value Count, int64_t Most, int64_t Lanes,
     placeRow(W.add(First, Row), Is);
     keep(How);
   };
-  if (Most <= S.Rows)
+  // What was written is read behind the barrier, and what reductions were
+  // joined in is written again.
+  if (Most <= S.Rows) {
     From(W.index(0));
-  else
+    W.barrier();
+  } else {
     W.loop(W.index(0), Count, W.index(S.Rows), {}, [&](Value Base, ValueRange) {
       From(Base);
-      W.barrier(); // reductions have been read before the next ones
+      W.barrier();
       return Values();
     });
+  }
   W.Emitter.setElementHook({});
-  W.barrier();
 }
 
 } // namespace kpc::kernels
