@@ -99,6 +99,7 @@ private:
   void place(Operation *Op);
   /// Empty if `Op` may join `G`, else the reason against.
   StringRef refusal(Operation *Op, Group &G);
+  Group *groupToJoin(Operation *Op);
   Group *groupOfAllUsers(Operation *Op, StringRef &Why);
   bool usedAtSameIndex(Operation *Op);
   bool scalesCodes(Operation *Op) const {
@@ -168,28 +169,8 @@ void RegionFormer::place(Operation *Op) {
 
   if (!NeedsMemory && (isCheaperAgain(Op) || makesDigits(Op)))
     cloneForKernels(Op);
-  StringRef Why;
-  Group *G = groupOfAllUsers(Op, Why);
-  bool IsShared = !G && (G = groupToShareWith(Op, Why));
-  if (G) {
-    Why = refusal(Op, *G);
-    if (Why.empty()) {
-      if (IsShared)
-        G->Shared.push_back(Op);
-      remark::passed(Op->getLoc(),
-                     remark::RemarkOpts::name("fused").category("fusion"))
-          << wordsFor(Op) + " is fused into the kernel that ends with " +
-                 wordsFor(G->Ops.front()) + ".";
-    } else {
-      G = nullptr;
-    }
-  }
+  Group *G = groupToJoin(Op);
   if (!G) {
-    if (!Why.empty())
-      remark::missed(Op->getLoc(),
-                     remark::RemarkOpts::name("refused").category("fusion"))
-          << wordsFor(Op) + " is not fused into its user's kernel, because " +
-                 Why.str() + ".";
     Groups.push_back(std::make_unique<Group>());
     G = Groups.back().get();
     AtSameIndex.insert(Op);
@@ -207,6 +188,30 @@ void RegionFormer::place(Operation *Op) {
     G->Root = Op;
     (void)joinsRows(Op, *G);
   }
+}
+
+/// The group of the users, where `Op` may join it; null where it begins one.
+/// Remarks tell which, and why.
+Group *RegionFormer::groupToJoin(Operation *Op) {
+  StringRef Why;
+  Group *G = groupOfAllUsers(Op, Why);
+  bool IsShared = !G && (G = groupToShareWith(Op, Why));
+  if (G)
+    Why = refusal(Op, *G);
+  if (!Why.empty())
+    remark::missed(Op->getLoc(),
+                   remark::RemarkOpts::name("refused").category("fusion"))
+        << wordsFor(Op) + " is not fused into its user's kernel, because " +
+               Why.str() + ".";
+  if (!G || !Why.empty())
+    return nullptr;
+  if (IsShared)
+    G->Shared.push_back(Op);
+  remark::passed(Op->getLoc(),
+                 remark::RemarkOpts::name("fused").category("fusion"))
+      << wordsFor(Op) + " is fused into the kernel that ends with " +
+             wordsFor(G->Ops.front()) + ".";
+  return G;
 }
 
 /// Whether `Op` swaps the last two dims of a product's operand, or is the order

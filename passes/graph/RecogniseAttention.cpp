@@ -212,7 +212,10 @@ public:
   std::string what() const { return describe(Y.getDefiningOp<AttentionOp>()); }
 
 private:
+  Value logits();
   bool readScores(Value Logits);
+  bool readOperands();
+  bool shareHeads();
   Value towardsProduct(Value X, double &Factor);
   Value keysBeforeTranspose(Value Transposed);
   Value timesRows(Value Queries);
@@ -363,7 +366,9 @@ Value Attention::timesRows(Value Queries) {
   return Queries;
 }
 
-Value Attention::write() {
+/// What the softmax of the product's left operand is of; null where that is no
+/// softmax, or is used elsewhere as well.
+Value Attention::logits() {
   Value Powers = Product.getA();
   bool Once = Powers.hasOneUse();
   for (auto Op = Powers.getDefiningOp<ReshapeOp>(); Op && keepsMatrices(Op);
@@ -372,40 +377,39 @@ Value Attention::write() {
     Once = Once && Powers.hasOneUse();
   }
   Value Logits = softmaxOf(Powers);
-  if (!Logits)
-    return {};
-  if (!Once) {
-    refuse("its weights are used elsewhere as well");
-    return {};
-  }
-  if (!readScores(Logits))
-    return {};
+  if (!Logits || Once)
+    return Logits;
+  refuse("its weights are used elsewhere as well");
+  return {};
+}
+
+/// Queries, keys and values as [batch, heads, rows, size of a head].
+bool Attention::readOperands() {
   Q = withoutFactors(ScoreProduct.getA(), Scale);
   Value Transposed = withoutFactors(ScoreProduct.getB(), Scale);
   K = keysBeforeTranspose(Transposed);
-  if (!K) {
-    refuse("its keys lie transposed, and its queries are few");
-    return {};
-  }
+  if (!K)
+    return refuse("its keys lie transposed, and its queries are few");
   K = withoutFactors(K, Scale);
-  if (!(Scale > 0) || !std::isfinite(Scale)) {
-    refuse("its scores are scaled by a number that is not positive");
-    return {};
-  }
+  if (!(Scale > 0) || !std::isfinite(Scale))
+    return refuse("its scores are scaled by a number that is not positive");
   V = throughCasts(Product.getB());
-  Type Element = typeOf(Product.getB()).getElementType();
-  if (!RowFactors.empty() &&
-      !(Element.isF32() && typeOf(Q).getElementType().isF32())) {
-    // Queries times a factor need not fit 16 bits where scores do.
-    refuse("rows of its scores are multiplied, and its queries are not of f32");
-    return {};
-  }
+  // Queries times a factor need not fit 16 bits where scores do.
+  bool IsF32 = typeOf(Product.getB()).getElementType().isF32() &&
+               typeOf(Q).getElementType().isF32();
+  if (!RowFactors.empty() && !IsF32)
+    return refuse(
+        "rows of its scores are multiplied, and its queries are not of f32");
   Q = Space->matrices(Q), K = Space->matrices(K), V = Space->matrices(V);
-  if (!Q || !K || !V) {
-    refuse("its queries, keys or values are shared in a way that has no word");
-    return {};
-  }
+  if (!Q || !K || !V)
+    return refuse(
+        "its queries, keys or values are shared in a way that has no word");
   Q = timesRows(Q);
+  return true;
+}
+
+/// Each head of keys and values once, for all heads of queries that share it.
+bool Attention::shareHeads() {
   const Expr &Heads = typeOf(Q).getDims()[1];
   Value FewK = beforeRepeat(B, K, Heads), FewV = beforeRepeat(B, V, Heads);
   if (typeOf(FewK).getDims()[1] == typeOf(FewV).getDims()[1])
@@ -417,10 +421,16 @@ Value Attention::write() {
   std::optional<int64_t> Many = typeOf(Q).getStaticDim(1),
                          Few = typeOf(K).getStaticDim(1);
   bool Divides = QD[1] == KD[1] || (Many && Few && *Few && *Many % *Few == 0);
-  if (QD[0] != KD[0] || QD[0] != VD[0] || KD[1] != VD[1] || !Divides) {
-    refuse("its keys or values are shared in a way that has no word");
+  if (QD[0] != KD[0] || QD[0] != VD[0] || KD[1] != VD[1] || !Divides)
+    return refuse("its keys or values are shared in a way that has no word");
+  return true;
+}
+
+Value Attention::write() {
+  Value Logits = logits();
+  if (!Logits || !readScores(Logits) || !readOperands() || !shareHeads())
     return {};
-  }
+  Type Element = typeOf(Product.getB()).getElementType();
   auto OfType = [&](Value In) -> Value {
     if (!In || typeOf(In).getElementType() == Element)
       return In;

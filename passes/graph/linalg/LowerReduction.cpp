@@ -101,7 +101,30 @@ static Value lowerReduce(ReduceOp Op, KernelWriter &W) {
                   });
 }
 
-/// Two accumulators, the best value and its index; NaN is better than all.
+/// Whether `New` takes the place of `Old`, where there is one: NaN is better
+/// than all.
+static Value isBetter(ArgReduceOp Op, OpBuilder &B, Location L, Value New,
+                      Value Old) {
+  Type Element = typeOf(Op.getX()).getElementType();
+  bool Max = Op.getKind() == ReduceKind::max, Last = Op.getSelectLast();
+  if (!isFloat(Element)) {
+    using P = arith::CmpIPredicate;
+    static constexpr P Table[2][2][2] = {{{P::slt, P::sle}, {P::sgt, P::sge}},
+                                         {{P::ult, P::ule}, {P::ugt, P::uge}}};
+    return arith::CmpIOp::create(B, L, Table[isUnsigned(Element)][Max][Last],
+                                 New, Old);
+  }
+  using P = arith::CmpFPredicate;
+  static constexpr P Table[2][2] = {{P::OLT, P::OLE}, {P::OGT, P::OGE}};
+  Value Better = arith::CmpFOp::create(B, L, Table[Max][Last], New, Old);
+  // A NaN wins over a number, once.
+  Value NewNan = arith::CmpFOp::create(B, L, P::UNO, New, New);
+  Value OldNumber = arith::CmpFOp::create(B, L, P::ORD, Old, Old);
+  return arith::OrIOp::create(B, L, Better,
+                              arith::AndIOp::create(B, L, NewNan, OldNumber));
+}
+
+/// Two accumulators, the best value and its index.
 static Value lowerArgReduce(ArgReduceOp Op, KernelWriter &W) {
   SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
   OpBuilder &B = W.builder();
@@ -117,9 +140,6 @@ static Value lowerArgReduce(ArgReduceOp Op, KernelWriter &W) {
   AffineMap Bound =
       AffineMap::get(Rank + 1, 0, getAffineDimExpr(Rank, Context));
 
-  bool Unsigned = isUnsigned(From.getElementType());
-  bool Float = isFloat(From.getElementType());
-  bool Max = Op.getKind() == ReduceKind::max;
   SymbolicTensorType Values = To.withElementType(From.getElementType());
   Value Best = initial(W, Op.getKind(), Values);
   Value First = W.filled(
@@ -141,28 +161,7 @@ static Value lowerArgReduce(ArgReduceOp Op, KernelWriter &W) {
         Value None = arith::CmpIOp::create(
             B, L, arith::CmpIPredicate::slt, OldIndex,
             arith::ConstantOp::create(B, L, B.getI64IntegerAttr(0)));
-        Value Better;
-        if (Float) {
-          auto P = Op.getSelectLast() ? (Max ? arith::CmpFPredicate::OGE
-                                             : arith::CmpFPredicate::OLE)
-                                      : (Max ? arith::CmpFPredicate::OGT
-                                             : arith::CmpFPredicate::OLT);
-          Better = arith::CmpFOp::create(B, L, P, New, Old);
-          // A NaN wins over a number, once.
-          Value NewNan =
-              arith::CmpFOp::create(B, L, arith::CmpFPredicate::UNO, New, New);
-          Value OldNumber =
-              arith::CmpFOp::create(B, L, arith::CmpFPredicate::ORD, Old, Old);
-          Better = arith::OrIOp::create(
-              B, L, Better, arith::AndIOp::create(B, L, NewNan, OldNumber));
-        } else {
-          using P = arith::CmpIPredicate;
-          static constexpr P Table[2][2][2] = {
-              {{P::slt, P::sle}, {P::sgt, P::sge}},
-              {{P::ult, P::ule}, {P::ugt, P::uge}}};
-          Better = arith::CmpIOp::create(
-              B, L, Table[Unsigned][Max][Op.getSelectLast()], New, Old);
-        }
+        Value Better = isBetter(Op, B, L, New, Old);
         Better = arith::OrIOp::create(B, L, Better, None);
         linalg::YieldOp::create(
             B, L,
@@ -240,69 +239,85 @@ static bool slidesOverBorder(WindowOp Op) {
          !llvm::is_contained(Ty.getDims(), shape::Expr(0));
 }
 
-static Value lowerWindow(WindowOp Op, KernelWriter &W) {
+/// The loops of a window: one for each axis of the result, then one for each
+/// axis along which the window is wider than one element.
+namespace {
+struct WindowLoops {
+  WindowLoops(WindowOp Op, KernelWriter &W)
+      : Rank(typeOf(Op.getY()).getRank()) {
+    Of.assign(Rank, 0);
+    for (unsigned I = 0; I < Rank; ++I)
+      if (Op.getWindow()[I] > 1) {
+        Of[I] = Rank + Reduced.size();
+        Reduced.push_back(W.index(Op.getWindow()[I]));
+      }
+  }
+  unsigned count() const { return Rank + Reduced.size(); }
+
+  unsigned Rank;
+  SmallVector<Value> Reduced; ///< sizes of the window's own loops
+  SmallVector<unsigned> Of;   ///< the window's loop along an axis; 0: none
+};
+} // namespace
+
+static bool isInside(int64_t Padding) { return Padding <= 0; }
+
+/// Where every element that is read exists, in `X` or around it: what is read
+/// can be seen in the map.
+static Value lowerWindowInside(WindowOp Op, KernelWriter &W, Value X,
+                               const WindowLoops &Loops, bool IsSurrounded) {
+  SymbolicTensorType To = typeOf(Op.getY());
+  MLIRContext *Context = Op.getContext();
+  bool Unsigned = isUnsigned(typeOf(Op.getX()).getElementType());
+  SmallVector<AffineExpr> Index;
+  for (unsigned I = 0; I < Loops.Rank; ++I) {
+    AffineExpr Place = getAffineDimExpr(I, Context) * Op.getStride()[I];
+    if (!IsSurrounded)
+      Place = Place - Op.getLow()[I];
+    if (Loops.Of[I])
+      Place =
+          Place + getAffineDimExpr(Loops.Of[I], Context) * Op.getDilation()[I];
+    Index.push_back(Place);
+  }
+  auto Map = AffineMap::get(Loops.count(), 0, Index, Context);
+  return W.reduce(To, Loops.Reduced, X, Map, initial(W, Op.getKind(), To),
+                  [&](OpBuilder &B, Location L, ValueRange X) {
+                    return combine(B, L, Op.getKind(), X[1], X[0], Unsigned);
+                  });
+}
+
+/// Where the window's present element lies in the tensor, along axis `I`.
+static Value placeUnderWindow(WindowOp Op, OpBuilder &B, Location L,
+                              ArrayRef<Value> Loop, const WindowLoops &Loops,
+                              unsigned I) {
+  AffineExpr Place =
+      getAffineDimExpr(0, B.getContext()) * Op.getStride()[I] - Op.getLow()[I];
+  SmallVector<Value> Operands{Loop[I]};
+  if (Loops.Of[I]) {
+    Place = Place + getAffineDimExpr(1, B.getContext()) * Op.getDilation()[I];
+    Operands.push_back(Loop[Loops.Of[I]]);
+  }
+  return affine::AffineApplyOp::create(
+      B, L, AffineMap::get(Operands.size(), 0, Place), Operands);
+}
+
+/// Where the window reaches beyond the tensor: elements outside leave the
+/// accumulator as it is.
+static Value lowerWindowGuarded(WindowOp Op, KernelWriter &W, Value X,
+                                const WindowLoops &Loops) {
   SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
-  unsigned Rank = To.getRank();
   bool Unsigned = isUnsigned(From.getElementType());
-  Value X = W.tensor(Op.getX());
-  // Only windows wider than one element get a loop.
-  SmallVector<Value> Reduced;
-  SmallVector<unsigned> LoopOf(Rank, 0);
-  for (unsigned I = 0; I < Rank; ++I)
-    if (Op.getWindow()[I] > 1) {
-      LoopOf[I] = Rank + Reduced.size();
-      Reduced.push_back(W.index(Op.getWindow()[I]));
-    }
-  // Nothing is outside, or it is around the tensor: what is read can be seen in
-  // the map.
-  auto IsInside = [](int64_t Padding) { return Padding <= 0; };
-  bool IsSurrounded = slidesOverBorder(Op);
-  if (IsSurrounded) {
-    SymbolicTensorType Ty = From;
-    X = W.surrounded(
-        X, Ty, Op.getLow(), Op.getHigh(),
-        neutralNumber(Op.getKind(), W.computeType(From.getElementType())));
-  }
-  if (IsSurrounded || (llvm::all_of(Op.getLow(), IsInside) &&
-                       llvm::all_of(Op.getHigh(), IsInside))) {
-    MLIRContext *Context = Op.getContext();
-    SmallVector<AffineExpr> Index;
-    for (unsigned I = 0; I < Rank; ++I) {
-      AffineExpr Place = getAffineDimExpr(I, Context) * Op.getStride()[I];
-      if (!IsSurrounded)
-        Place = Place - Op.getLow()[I];
-      if (LoopOf[I])
-        Place =
-            Place + getAffineDimExpr(LoopOf[I], Context) * Op.getDilation()[I];
-      Index.push_back(Place);
-    }
-    auto Map = AffineMap::get(Rank + Reduced.size(), 0, Index, Context);
-    return W.reduce(To, Reduced, X, Map, initial(W, Op.getKind(), To),
-                    [&](OpBuilder &B, Location L, ValueRange X) {
-                      return combine(B, L, Op.getKind(), X[1], X[0], Unsigned);
-                    });
-  }
   SmallVector<Value> Sizes = W.sizes(From);
   return W.reduce(
-      To, Reduced, {}, {}, initial(W, Op.getKind(), To),
+      To, Loops.Reduced, {}, {}, initial(W, Op.getKind(), To),
       [&](OpBuilder &B, Location L, ValueRange Acc) -> Value {
-        SmallVector<Value> Loop = W.indices(B, Rank + Reduced.size());
+        SmallVector<Value> Loop = W.indices(B, Loops.count());
         SmallVector<Value> Index;
         Value Inside;
-        for (unsigned I = 0; I < Rank; ++I) {
-          AffineExpr Place =
-              getAffineDimExpr(0, B.getContext()) * Op.getStride()[I] -
-              Op.getLow()[I];
-          SmallVector<Value> Operands{Loop[I]};
-          if (LoopOf[I]) {
-            Place = Place +
-                    getAffineDimExpr(1, B.getContext()) * Op.getDilation()[I];
-            Operands.push_back(Loop[LoopOf[I]]);
-          }
-          Value At = affine::AffineApplyOp::create(
-              B, L, AffineMap::get(Operands.size(), 0, Place), Operands);
+        for (unsigned I = 0; I < Loops.Rank; ++I) {
+          Value At = placeUnderWindow(Op, B, L, Loop, Loops, I);
           Index.push_back(At);
-          if (IsInside(Op.getLow()[I]) && IsInside(Op.getHigh()[I]))
+          if (isInside(Op.getLow()[I]) && isInside(Op.getHigh()[I]))
             continue;
           // As unsigned, a negative index is beyond the size too.
           Value Fits = arith::CmpIOp::create(B, L, arith::CmpIPredicate::ult,
@@ -311,34 +326,47 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
                        ? arith::AndIOp::create(B, L, Inside, Fits).getResult()
                        : Fits;
         }
-        auto Combined = [&](OpBuilder &B) {
-          Value Element = tensor::ExtractOp::create(B, L, X, Index);
-          return combine(B, L, Op.getKind(), Acc[0], Element, Unsigned);
+        auto Read = [&](OpBuilder &B, Location L) -> Value {
+          return tensor::ExtractOp::create(B, L, X, Index);
+        };
+        auto IfInside = [&](auto Then, auto Else) {
+          auto Yield = [](auto Make) {
+            return [Make](OpBuilder &B, Location L) {
+              scf::YieldOp::create(B, L, Value(Make(B, L)));
+            };
+          };
+          return scf::IfOp::create(B, L, Inside, Yield(Then), Yield(Else))
+              .getResult(0);
         };
         // Partial results can be joined where the accumulator is in no branch.
         if (Op.isPartition()) {
-          auto Read = [&](OpBuilder &B, Location L) {
-            scf::YieldOp::create(
-                B, L, tensor::ExtractOp::create(B, L, X, Index).getResult());
-          };
-          auto Nothing = [&](OpBuilder &B, Location L) {
-            scf::YieldOp::create(
-                B, L, neutral(B, L, Op.getKind(), Acc[0].getType(), Unsigned));
-          };
-          Value Element =
-              scf::IfOp::create(B, L, Inside, Read, Nothing).getResult(0);
+          Value Element = IfInside(Read, [&](OpBuilder &B, Location L) {
+            return neutral(B, L, Op.getKind(), Acc[0].getType(), Unsigned);
+          });
           return combine(B, L, Op.getKind(), Acc[0], Element, Unsigned);
         }
-        return scf::IfOp::create(
-                   B, L, Inside,
-                   [&](OpBuilder &B, Location L) {
-                     scf::YieldOp::create(B, L, Combined(B));
-                   },
-                   [&](OpBuilder &B, Location L) {
-                     scf::YieldOp::create(B, L, Acc[0]);
-                   })
-            .getResult(0);
+        return IfInside(
+            [&](OpBuilder &B, Location L) {
+              return combine(B, L, Op.getKind(), Acc[0], Read(B, L), Unsigned);
+            },
+            [&](OpBuilder &, Location) { return Acc[0]; });
       });
+}
+
+static Value lowerWindow(WindowOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX());
+  WindowLoops Loops(Op, W);
+  bool IsSurrounded = slidesOverBorder(Op);
+  if (IsSurrounded) {
+    SymbolicTensorType Ty = typeOf(Op.getX());
+    Type Compute = W.computeType(Ty.getElementType());
+    X = W.surrounded(X, Ty, Op.getLow(), Op.getHigh(),
+                     neutralNumber(Op.getKind(), Compute));
+  }
+  bool ReadsInside = IsSurrounded || (llvm::all_of(Op.getLow(), isInside) &&
+                                      llvm::all_of(Op.getHigh(), isInside));
+  return ReadsInside ? lowerWindowInside(Op, W, X, Loops, IsSurrounded)
+                     : lowerWindowGuarded(Op, W, X, Loops);
 }
 
 FailureOr<Value> graph::lowerReduction(Operation *Op, KernelWriter &W) {

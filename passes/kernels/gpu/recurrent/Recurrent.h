@@ -66,6 +66,11 @@ private:
   // RecurrentProduct.cpp: the weights and what they are multiplied with.
   void keepWeights();
   Values weightWords(Value Row, Value Part, Value Quad);
+  Values stateRows(Value FirstRow, Value Current);
+  llvm::SmallVector<Values> stateWords(llvm::ArrayRef<Value> Rows, Value Part,
+                                       Value IsThere);
+  std::array<Values, 2> weightFragments(int64_t Tile, Value Part, bool IsKept);
+  void storeSums(llvm::ArrayRef<Values> All);
   void multiply(Value FirstRow, Value Current);
   void multiplyPart(llvm::ArrayRef<Values> Left, llvm::ArrayRef<Values> Right,
                     llvm::MutableArrayRef<Values> Sums);

@@ -177,12 +177,10 @@ void RecurrentKernel::multiplyPart(ArrayRef<Values> Left,
   }
 }
 
-/// This warp's parts of the sums for the rows from `FirstRow` on.
-void RecurrentKernel::multiply(Value FirstRow, Value Current) {
-  auto Four = VectorType::get({4}, W.B.getI32Type());
-  Value Zero = f32(0);
-  SmallVector<Values> All(size_t(tiles() * columnTiles()), Values(4, Zero));
-  SmallVector<Value> Rows;
+/// Where this lane's words of the state begin, for each tile of rows from
+/// `FirstRow` on.
+Values RecurrentKernel::stateRows(Value FirstRow, Value Current) {
+  Values Rows;
   for (int64_t Tile = 0; Tile < columnTiles(); ++Tile) {
     Value Row = W.add(W.add(FirstRow, W.index(8 * Tile)), Group);
     // Rows behind the last are that again; nobody reads their sums.
@@ -195,51 +193,54 @@ void RecurrentKernel::multiply(Value FirstRow, Value Current) {
                 W.add(W.mul(Line, W.index(paddedHidden() * Shape.ElementBytes)),
                       W.mul(Quad, W.index(16)))));
   }
-  for (int64_t First = 0; First < Shape.parts(); First += S.Warps) {
-    Value Part = W.add(Warp, W.index(First)), IsThere;
-    if (First + S.Warps > Shape.parts()) {
-      IsThere = W.less(Part, W.index(Shape.parts()));
-      Part = compute<arith::MinSIOp>(Part, W.index(Shape.parts() - 1));
-    }
-    SmallVector<Values> Right;
-    for (Value Row : Rows) {
-      Value From = bytesAt(
-          Row, W.mul(Part, W.index(schedule::RecurrentShape::PartBytes)));
-      Right.push_back(wordsOf(load(Four, From, 16)));
-      if (IsThere)
-        for (Value &Word : Right.back())
-          Word = choose(IsThere, Word, i32(0));
-    }
-    SmallVector<std::array<Values, 2>> Left;
-    for (int64_t Tile = 0; Tile < tiles(); ++Tile) {
-      Left.emplace_back();
-      if (First + S.Warps <= S.Kept || S.Kept == Shape.parts()) {
-        Value Place = W.add(W.mul(Part, W.index(tiles())), W.index(Tile));
-        Value From =
-            bytesAt(Weights, W.add(W.mul(Place, W.index(int64_t{2} * 32 * 16)),
-                                   W.mul(Lane, W.index(16))));
-        for (int64_t Step = 0; Step < 2; ++Step)
-          Left.back()[Step] =
-              wordsOf(load(Four, bytesAt(From, W.index(Step * 32 * 16)), 16));
-        continue;
-      }
-      Value Row = W.add(Group, W.index(16 * Tile));
-      Values Upper = weightWords(Row, Part, Quad),
-             Lower = weightWords(W.add(Row, W.index(8)), Part, Quad);
-      for (int64_t Step = 0; Step < 2; ++Step)
-        Left.back()[Step] = {Upper[2 * Step], Lower[2 * Step],
-                             Upper[2 * Step + 1], Lower[2 * Step + 1]};
-    }
-    for (int64_t Step = 0; Step < 2; ++Step) {
-      SmallVector<Values> A, B;
-      for (auto &One : Left)
-        A.push_back(One[Step]);
-      for (Values &One : Right)
-        B.push_back({One[2 * Step], One[2 * Step + 1]});
-      multiplyPart(A, B, All);
-    }
+  return Rows;
+}
+
+/// A part of K of each row of the state; zeros where `IsThere` says that there
+/// is no such part.
+SmallVector<Values> RecurrentKernel::stateWords(ArrayRef<Value> Rows,
+                                                Value Part, Value IsThere) {
+  auto Four = VectorType::get({4}, W.B.getI32Type());
+  SmallVector<Values> All;
+  for (Value Row : Rows) {
+    Value From =
+        bytesAt(Row, W.mul(Part, W.index(schedule::RecurrentShape::PartBytes)));
+    All.push_back(wordsOf(load(Four, From, 16)));
+    if (IsThere)
+      for (Value &Word : All.back())
+        Word = choose(IsThere, Word, i32(0));
   }
-  // Row g and g + 8, columns 2 t and 2 t + 1.
+  return All;
+}
+
+/// The fragments of a part of a tile's weights, for both steps of K: from
+/// shared memory where they are kept there.
+std::array<Values, 2> RecurrentKernel::weightFragments(int64_t Tile, Value Part,
+                                                       bool IsKept) {
+  std::array<Values, 2> Steps;
+  if (IsKept) {
+    auto Four = VectorType::get({4}, W.B.getI32Type());
+    Value Place = W.add(W.mul(Part, W.index(tiles())), W.index(Tile));
+    Value From =
+        bytesAt(Weights, W.add(W.mul(Place, W.index(int64_t{2} * 32 * 16)),
+                               W.mul(Lane, W.index(16))));
+    for (int64_t Step = 0; Step < 2; ++Step)
+      Steps[Step] =
+          wordsOf(load(Four, bytesAt(From, W.index(Step * 32 * 16)), 16));
+    return Steps;
+  }
+  Value Row = W.add(Group, W.index(16 * Tile));
+  Values Upper = weightWords(Row, Part, Quad),
+         Lower = weightWords(W.add(Row, W.index(8)), Part, Quad);
+  for (int64_t Step = 0; Step < 2; ++Step)
+    Steps[Step] = {Upper[2 * Step], Lower[2 * Step], Upper[2 * Step + 1],
+                   Lower[2 * Step + 1]};
+  return Steps;
+}
+
+/// This warp's sums into shared memory: of a tile, a lane has rows g and g + 8
+/// of columns 2 t and 2 t + 1.
+void RecurrentKernel::storeSums(ArrayRef<Values> All) {
   for (int64_t Tile = 0; Tile < tiles(); ++Tile)
     for (int64_t Column = 0; Column < columnTiles(); ++Column)
       for (int64_t I = 0; I < 4; ++I) {
@@ -251,6 +252,34 @@ void RecurrentKernel::multiply(Value FirstRow, Value Current) {
         store(All[size_t(Tile * columnTiles() + Column)][I],
               elementAt(Sums, W.B.getF32Type(), At));
       }
+}
+
+/// This warp's parts of the sums for the rows from `FirstRow` on.
+void RecurrentKernel::multiply(Value FirstRow, Value Current) {
+  Value Zero = f32(0);
+  SmallVector<Values> All(size_t(tiles() * columnTiles()), Values(4, Zero));
+  Values Rows = stateRows(FirstRow, Current);
+  for (int64_t First = 0; First < Shape.parts(); First += S.Warps) {
+    Value Part = W.add(Warp, W.index(First)), IsThere;
+    if (First + S.Warps > Shape.parts()) {
+      IsThere = W.less(Part, W.index(Shape.parts()));
+      Part = compute<arith::MinSIOp>(Part, W.index(Shape.parts() - 1));
+    }
+    bool IsKept = First + S.Warps <= S.Kept || S.Kept == Shape.parts();
+    SmallVector<Values> Right = stateWords(Rows, Part, IsThere);
+    SmallVector<std::array<Values, 2>> Left;
+    for (int64_t Tile = 0; Tile < tiles(); ++Tile)
+      Left.push_back(weightFragments(Tile, Part, IsKept));
+    for (int64_t Step = 0; Step < 2; ++Step) {
+      SmallVector<Values> A, B;
+      for (auto &One : Left)
+        A.push_back(One[Step]);
+      for (Values &One : Right)
+        B.push_back({One[2 * Step], One[2 * Step + 1]});
+      multiplyPart(A, B, All);
+    }
+  }
+  storeSums(All);
 }
 
 /// Of all warps, always in one order.
