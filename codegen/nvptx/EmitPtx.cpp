@@ -82,30 +82,11 @@ struct CollectDiagnostics : llvm::DiagnosticHandler {
 std::unique_ptr<llvm::Module> translateToLlvm(gpu::GPUModuleOp Module,
                                               llvm::LLVMContext &Context) {
   std::unique_ptr<llvm::Module> Llvm =
-      translateModuleToLLVMIR(Module, Context, Module.getName());
+      translateModuleToLLVMIR(Module, Context, Module.getName(),
+                              /*disableVerification=*/true);
   if (!Llvm)
     Module.emitError("cannot be translated to LLVM IR");
   return Llvm;
-}
-
-static void optimise(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
-  llvm::PipelineTuningOptions Tuning;
-  // Builders choose vectors themselves; LLVM's choice here only costs
-  // registers.
-  Tuning.LoopVectorization = false;
-  Tuning.SLPVectorization = false;
-  llvm::LoopAnalysisManager Loops;
-  llvm::FunctionAnalysisManager Functions;
-  llvm::CGSCCAnalysisManager Graphs;
-  llvm::ModuleAnalysisManager Modules;
-  llvm::PassBuilder Builder(&Machine, Tuning);
-  Builder.registerModuleAnalyses(Modules);
-  Builder.registerCGSCCAnalyses(Graphs);
-  Builder.registerFunctionAnalyses(Functions);
-  Builder.registerLoopAnalyses(Loops);
-  Builder.crossRegisterProxies(Loops, Functions, Graphs, Modules);
-  Builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(Llvm, Modules);
 }
 
 /// One masked load as the loads of the elements it asks for, joined where they
@@ -202,7 +183,8 @@ FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
   llvm::raw_string_ostream BrokenStream(Broken);
   if (llvm::verifyModule(Llvm, &BrokenStream))
     return Module.emitError("LLVM IR is not valid: ") << Broken;
-  optimise(Llvm, *Machine);
+  if (llvm::Error Wrong = optimiseKernel(Llvm, *Machine))
+    return Module.emitError("LLVM: ") << llvm::toString(std::move(Wrong));
   pairCodes(Llvm);
   if (T.launchesEarly())
     launchEarly(Module, Llvm, T.PtxVersion);

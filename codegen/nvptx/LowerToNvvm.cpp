@@ -66,17 +66,22 @@ namespace {
 
 /// floordivsi and its kin become divisions; upstream's pass for it would also
 /// replace maximumf and minimumf, which have instructions of their own. Global
-/// ids become block and thread ids. Indices that affine splits and joins go
-/// with them: a pass of their own would fold all of the kernel once more.
+/// ids become block and thread ids. All of affine goes with them: a pass of its
+/// own would fold all of the kernel once more.
 struct ExpandIndexOpsPass
     : PassWrapper<ExpandIndexOpsPass, OperationPass<gpu::GPUModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandIndexOpsPass)
   StringRef getArgument() const override {
     return "kpc-nvptx-expand-index-ops";
   }
+  void getDependentDialects(DialectRegistry &Registry) const override {
+    Registry.insert<arith::ArithDialect, memref::MemRefDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
+  }
   void runOnOperation() override {
     RewritePatternSet Patterns(&getContext());
     mlir::affine::populateAffineExpandIndexOpsPatterns(Patterns);
+    populateAffineToStdConversionPatterns(Patterns);
     arith::populateCeilFloorDivExpandOpsPatterns(Patterns);
     memref::populateExpandStridedMetadataPatterns(Patterns);
     populateGpuGlobalIdPatterns(Patterns);
@@ -85,6 +90,33 @@ struct ExpandIndexOpsPass
     Config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(
             applyPatternsGreedily(getOperation(), std::move(Patterns), Config)))
+      signalPassFailure();
+  }
+};
+
+/// Math that has instructions becomes intrinsics. Upstream's pass for it would
+/// try to fold every other op of the kernel.
+struct LowerMathPass
+    : PassWrapper<LowerMathPass, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerMathPass)
+  StringRef getArgument() const override { return "kpc-nvptx-lower-math"; }
+  void getDependentDialects(DialectRegistry &Registry) const override {
+    Registry.insert<LLVM::LLVMDialect>();
+  }
+  void runOnOperation() override {
+    LLVMTypeConverter Types(&getContext());
+    RewritePatternSet Patterns(&getContext());
+    populateMathToLLVMConversionPatterns(Types, Patterns);
+    ConversionTarget Target(getContext());
+    // What has none stays, for the pass behind.
+    Target.markUnknownOpDynamicallyLegal(
+        [](Operation *Op) -> std::optional<bool> {
+          if (isa_and_nonnull<math::MathDialect>(Op->getDialect()))
+            return std::nullopt;
+          return true;
+        });
+    if (failed(applyPartialConversion(getOperation(), Target,
+                                      std::move(Patterns))))
       signalPassFailure();
   }
 };
@@ -234,10 +266,9 @@ struct ConvertToNvvmPass
 void buildNvvmPipeline(OpPassManager &Passes) {
   Passes.addPass(std::make_unique<MarkParametersPass>());
   Passes.addPass(tile::createLowerTilePass());
-  Passes.addPass(createLowerAffinePass());
   Passes.addPass(std::make_unique<ExpandIndexOpsPass>());
   Passes.addPass(createSCFToControlFlowPass());
-  Passes.addPass(createConvertMathToLLVMPass());
+  Passes.addPass(std::make_unique<LowerMathPass>());
   Passes.addPass(std::make_unique<CheckMathPass>());
   Passes.addPass(std::make_unique<ConvertToNvvmPass>());
   Passes.addPass(createConvertNVVMToLLVMPass()); // those that are inline PTX

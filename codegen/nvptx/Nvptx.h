@@ -29,8 +29,10 @@
 #include <string>
 
 namespace llvm {
+class Error;
 class LLVMContext;
 class Module;
+class TargetMachine;
 } // namespace llvm
 namespace mlir {
 class DialectRegistry;
@@ -59,7 +61,7 @@ bool verifiesEachPass();
 /// Rewrites the module in place into the llvm and nvvm dialects.
 mlir::LogicalResult lowerToNvvm(mlir::gpu::GPUModuleOp Module);
 
-/// Null after a diagnostic.
+/// Null after a diagnostic. emitPtx verifies what comes out.
 std::unique_ptr<llvm::Module> translateToLlvm(mlir::gpu::GPUModuleOp Module,
                                               llvm::LLVMContext &Context);
 
@@ -84,6 +86,9 @@ void locateInText(mlir::Operation *Op, llvm::StringRef Level);
 
 /// Line tables of these places, for the translation to LLVM IR.
 mlir::LogicalResult addLineTables(mlir::gpu::GPUModuleOp Module);
+
+/// Runs LLVM's optimisations.
+llvm::Error optimiseKernel(llvm::Module &Llvm, llvm::TargetMachine &Machine);
 
 /// Optimises and prints; consumes `Llvm`.
 mlir::FailureOr<std::string> emitPtx(mlir::gpu::GPUModuleOp Module,
