@@ -16,6 +16,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/SizeReasons.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -75,6 +76,8 @@ bool Compilation::loadScript(const std::string &Path) {
   Script.Types = Options.InputTypes;
   Script.Values = Options.Values;
   Script.ExplicitState = Options.ExplicitState;
+  if (!Options.Targets.empty())
+    Script.Others = " --arch " + llvm::join(Options.Targets, ",");
   if (!Options.Method.empty())
     Script.Method = Options.Method;
   Module =

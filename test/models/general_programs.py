@@ -155,6 +155,42 @@ def codes(x, scale, zero, low, high):
     return np.clip(np.round(x / scale) + zero, low, high)
 
 
+def rounded_through(x, scale, zero, low, high):
+    """Codes and back, and where a code was not clamped."""
+    whole = np.round(x / scale) + zero
+    return ((np.clip(whole, low, high) - zero) * scale).astype(np.float32), (whole >= low) & (whole <= high)
+
+
+@case
+def fake_quantised():
+    """What training for quantisation leaves: numbers, tensors or channels of scales, and masks for gradients."""
+    x, w = 3 * drawn(1, 4, 6), drawn(2, 6, 3)
+    scales, zeros = np.array([0.01, 0.03, 0.02], np.float32), np.array([3, 0, -5], np.int32)
+    p = Program({"s0": (1, 9)})
+    ref = p.input("x", ("s0", 6))
+    narrow = {"quant_min": -20, "quant_max": 20}
+    wanted = [*rounded_through(x, np.float32(0.05), 3, -20, 20), rounded_through(x, np.float32(0.02), 128, 0, 255)[0],
+              rounded_through(x, np.float32(0.001), 0, -32768, 32767)[0]]
+    for value in p.node("aten.fake_quantize_per_tensor_affine_cachemask.default", {"self": ref, "scale": 0.05, "zero_point": 3, **narrow},
+                        [("f4", ("s0", 6)), ("?", ("s0", 6))]):
+        p.output(value)
+    p.output(p.node("aten.fake_quantize_per_tensor_affine.tensor_qparams",
+                    {"self": ref, "scale": p.weight("s", np.array([0.02], np.float32)), "zero_point": p.weight("z", np.array([128], np.int32)),
+                     "quant_min": 0, "quant_max": 255}, [("f4", ("s0", 6))])[0])
+    y = p.node("aten.fake_quantize_per_tensor_affine.default", {"self": ref, "scale": 0.001, "zero_point": 0, "quant_min": -32768, "quant_max": 32767},
+               [("f4", ("s0", 6))])[0]
+    p.output(y)
+    arguments = {"scale": p.weight("scales", scales), "zero_point": p.weight("zeros", zeros), "axis": 1, "quant_min": -128, "quant_max": 127}
+    weight = p.node("aten.fake_quantize_per_channel_affine.default", {"self": p.weight("w", w), **arguments}, [("f4", (6, 3))])[0]
+    p.output(p.node("aten.mm.default", {"self": y, "mat2": weight}, [("f4", ("s0", 3))])[0])
+    wanted.append(wanted[-1] @ rounded_through(w, scales, zeros, -128, 127)[0])
+    for value, result in zip(p.node("aten.fake_quantize_per_channel_affine_cachemask.default", {"self": p.weight("w2", 3 * w), **arguments},
+                                    [("f4", (6, 3)), ("?", (6, 3))]), rounded_through(3 * w, scales, zeros, -128, 127)):
+        p.output(value)
+        wanted.append(result)
+    return p, [({"x": x}, wanted)]
+
+
 @case
 def pt2e_linear():
     """What pt2e leaves of a linear layer: activations and weights of 8 bits, both brought back."""

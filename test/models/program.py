@@ -72,7 +72,9 @@ def with_weights(archive, folder):
     """The archive with every weight in it."""
     source = zipfile.ZipFile(archive)
     names = set(source.namelist())
-    config_name = next(n for n in names if n.endswith("_weights_config.json"))
+    config_name = next((n for n in names if n.endswith("_weights_config.json")), None)
+    if config_name is None:  # of older PyTorch, with all of its weights
+        return archive
     root = config_name[: config_name.rindex("/") + 1]
     config = json.loads(source.read(config_name))["config"]
     missing = {}

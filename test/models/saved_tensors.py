@@ -143,6 +143,13 @@ def with_printed_sizes(value):
     return [with_printed_sizes(v) for v in value] if isinstance(value, list) else value
 
 
+def with_bare_numbers(value):
+    """What is not finite as Python's json writes it by itself: no text."""
+    if isinstance(value, dict):
+        return {k: float(v) if k == "as_float" and isinstance(v, str) else with_bare_numbers(v) for k, v in value.items()}
+    return [with_bare_numbers(v) for v in value] if isinstance(value, list) else value
+
+
 def payloads(archive, root, config):
     """The tensors that a config names."""
     folder, tensors, datas = config[: config.rindex("/") + 1], collections.OrderedDict(), {}
@@ -153,8 +160,6 @@ def payloads(archive, root, config):
                                [s["as_int"] for s in meta["strides"]], meta["storage_offset"]["as_int"],
                                entry["is_param"])
     return tensors
-
-
 
 
 def in_layout(source, target, layout):
@@ -188,7 +193,7 @@ def in_layout(source, target, layout):
         else:
             graph["torch_version"] = layout + ".0"
             if layout == "2.5":
-                graph = with_printed_sizes(graph)
+                graph = with_bare_numbers(with_printed_sizes(graph))
                 graph["schema_version"] = {"major": 7, "minor": 3}
                 del graph["guards_code"]
             new.writestr("serialized_exported_program.json", json.dumps(graph))

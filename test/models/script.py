@@ -28,8 +28,10 @@ import script_classes
 import script_control
 import script_detection
 import script_detectors
+import script_keypoints
 import script_matrices
 import script_networks
+import script_quantised
 import script_selection
 import script_sizes
 import script_state
@@ -37,7 +39,8 @@ import script_values
 import script_writer
 import script_writes
 
-CASES = script_networks.CASES | script_control.CASES | script_detection.CASES | script_detectors.CASES | script_matrices.CASES | script_selection.CASES
+CASES = script_networks.CASES | script_control.CASES | script_detection.CASES | script_detectors.CASES | script_keypoints.CASES
+CASES |= script_matrices.CASES | script_quantised.CASES | script_selection.CASES
 # What each run of the tests has no time for; --all has them.
 MORE = script_values.CASES | script_classes.CASES | script_sizes.CASES | script_state.CASES | script_writes.CASES
 CASES |= {name: MORE.pop(name) for name in ("list_sort", "dict_ops", "strings", "math_fns", "fork_wait", "enum_attr", "hooks",

@@ -4,6 +4,7 @@
 """The steps of detection networks as traces have them, each with what it computes in numpy."""
 import numpy as np
 
+import printed_boxes
 from script_case import Case, drawn, kept_boxes, module, softmax, tensor
 
 
@@ -134,42 +135,7 @@ def batched_suppression():
     boxes3, best0, of0 = torch.index(boxes1, [above0]), torch.index(scores1, [above0]), torch.index(classes1, [above0])
     keep0 = torch.slice(_0(boxes3, best0, of0, 0.29999999999999999), 0, 0, 5)
     return (torch.index(boxes2, [keep]), torch.index(boxes3, [keep0]))
-""", "__torch__/torchvision/ops/boxes.py": """def _batched_nms_coordinate_trick(boxes: Tensor,
-    scores: Tensor,
-    idxs: Tensor,
-    iou_threshold: float) -> Tensor:
-  if torch.eq(torch.numel(boxes), 0):
-    _1 = ops.prim.device(boxes)
-    _2 = torch.empty([0], dtype=4, layout=None, device=_1)
-    _0 = _2
-  else:
-    max_coordinate = torch.max(boxes)
-    _3 = torch.to(idxs, boxes)
-    _4 = torch.add(max_coordinate, torch.to(torch.tensor(1), boxes))
-    offsets = torch.mul(_3, _4)
-    _5 = torch.unsqueeze(torch.slice(offsets), 1)
-    boxes_for_nms = torch.add(boxes, _5)
-    keep = __torch__.torchvision.ops.boxes.nms(boxes_for_nms, scores, iou_threshold, )
-    _0 = keep
-  return _0
-def nms(boxes: Tensor,
-    scores: Tensor,
-    iou_threshold: float) -> Tensor:
-  _6 = __torch__.torchvision.extension._assert_has_ops
-  _7 = _6()
-  _8 = ops.torchvision.nms(boxes, scores, iou_threshold)
-  return _8
-""", "__torch__/torchvision/extension.py": """def _assert_has_ops() -> NoneType:
-  _0 = __torch__.torchvision.extension._has_ops
-  _1 = "Couldn\\'t load custom C++ ops."
-  if torch.__not__(_0()):
-    ops.prim.RaiseException(_1, "builtins.RuntimeError")
-  else:
-    pass
-  return None
-def _has_ops() -> bool:
-  return True
-"""}
+"""} | printed_boxes.FILES
 
     def run(seed, least):
         g = np.random.default_rng(seed)

@@ -1,13 +1,13 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops of TorchScript that write to a tensor from outside and hand on others, or what may be the same one."""
+"""Loops of TorchScript that write to a tensor from outside and hand on others, or what may be the same one, and values that no iteration hands on."""
 import numpy as np
 
 from script_case import drawn, scripted
 
 CASES = {}
-SHORT = ("decode_token", "decode_itself", "decode_view", "nested_handed_on")  # what each run of the tests has time for
+SHORT = ("decode_token", "decode_itself", "decode_view", "nested_handed_on", "cells")  # what each run of the tests has time for
 X = drawn(1, 3, 4)
 
 
@@ -136,3 +136,46 @@ else:
   z, k = y, x
 _0 = torch.add_(y, 1)
 return torch.add(z, k)""", [({"x": v}, v + 1 + (-v if v.sum() > 0 else v)) for v in (np.abs(X), -np.abs(X))], ["--input-shape", "x=3,4"])
+
+
+def cells():
+    """A loop that data ends, with values that each iteration makes anew: a cell's state as a tuple, a list of parts."""
+    rows, weight = 3, drawn(3, 4, 4) * np.float32(0.5)
+
+    def run(x):
+        h, c, out = x, np.zeros_like(x), np.zeros((6, rows, 4), np.float32)
+        for step in range(6):
+            c = c + np.tanh(h @ weight)
+            h = np.tanh(c) * x
+            out[step] = h * 3
+            if (np.abs(c) > 1).all():
+                break
+        return {"x": x}, {"output_0": out, "output_1": h}
+
+    x = drawn(4, rows, 4)
+    return scripted("x: Tensor", """
+out = torch.zeros([6, 3, 4])
+c = torch.zeros_like(x)
+weight = self.weight
+h, c0 = x, c
+_0 = 0
+_1 = True
+while _1:
+  _2 = torch.add(c0, torch.tanh(torch.matmul(h, weight)))
+  _3 = (torch.mul(torch.tanh(_2), x), _2)
+  h0, c1, = _3
+  parts = [h0, h0]
+  _4 = torch.append(parts, h0)
+  _5 = torch.copy_(torch.select(out, 0, _0), torch.sum(torch.stack(parts), [0]))
+  if bool(torch.all(torch.gt(torch.abs(c1), 1))):
+    _6 = False
+  else:
+    _6 = True
+  _7 = torch.add(_0, 1)
+  _8 = torch.__and__(torch.lt(_7, 6), _6)
+  _1, h, c0, _0 = _8, h0, c1, _7
+return (out, h)""", [run(value) for value in (x, 5 * x, np.abs(x) + 2)], ["--input-shape", "x=3,4"], {"weight": weight}, "weight : Tensor",
+                    result="Tuple[Tensor, Tensor]")
+
+
+CASES["cells"] = cells

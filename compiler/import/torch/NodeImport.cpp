@@ -470,6 +470,13 @@ Type NodeImport::promoted(std::string_view A, std::string_view C) {
         return {};
       T = element(V);
       Class = rank(V) > 0 ? 0 : 1;
+      // A trace keeps a plain number as a constant of rank 0, f64 or i64. It
+      // counts as a number for PyTorch as well.
+      if (Class == 1 && (T.isF64() || T.isInteger(64)) &&
+          llvm::StringRef(Given->Values[0]).starts_with("CONSTANTS.c")) {
+        Class = 2;
+        T = T.isF64() ? f32() : T;
+      }
     } else {
       T = Given->Is == Kind::Float  ? f32()
           : Given->Is == Kind::Bool ? i1()

@@ -164,6 +164,35 @@ bool ArchiveReader::findModel() {
               SaveAgain);
 }
 
+/// PyTorch before 2.7 writes what is not finite as Python does, bare:
+/// -Infinity. JSON has no such numbers, and newer archives have them as texts.
+/// None where there are none.
+static std::optional<std::string> withTexts(StringRef Json) {
+  if (!Json.contains("Infinity") && !Json.contains("NaN"))
+    return std::nullopt;
+  std::string Result;
+  bool InText = false;
+  for (size_t I = 0; I < Json.size(); ++I) {
+    if (InText && Json[I] == '\\' && I + 1 < Json.size()) {
+      Result += Json.substr(I++, 2);
+      continue;
+    }
+    InText ^= Json[I] == '"';
+    StringRef Rest = Json.substr(I);
+    StringRef Bare;
+    for (StringRef Name : {"-Infinity", "Infinity", "NaN"})
+      if (Bare.empty() && !InText && Rest.starts_with(Name))
+        Bare = Name;
+    if (Bare.empty()) {
+      Result += Json[I];
+      continue;
+    }
+    Result += ("\"" + Bare + "\"").str();
+    I += Bare.size() - 1;
+  }
+  return Result;
+}
+
 std::optional<json::Value> ArchiveReader::readJson(const std::string &Name) {
   const ZipEntry *E = Zip->find(Name);
   std::string Why;
@@ -181,7 +210,8 @@ std::optional<json::Value> ArchiveReader::readJson(const std::string &Name) {
                                   std::to_string(DeepestJson) + " levels");
     return std::nullopt;
   }
-  llvm::Expected<json::Value> V = json::parse(Data->text());
+  std::optional<std::string> Texts = withTexts(Data->text());
+  llvm::Expected<json::Value> V = json::parse(Texts ? *Texts : Data->text());
   if (!V) {
     fail(Code::ImportMalformed,
          "'" + Name + "' is no JSON: " + llvm::toString(V.takeError()));

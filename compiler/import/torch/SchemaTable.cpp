@@ -32,7 +32,7 @@ abs.default absolute.default acos.default acosh.default arccos.default
     special_gammaln.default special_i0.default special_i0e.default
     special_i1.default special_i1e.default special_log_ndtr.default special_psi.default special_sinc.default
     msort.default fliplr.default flipud.default trace.default angle.default
-    _shape_as_tensor.default |
+    _shape_as_tensor.default _is_all_true.default _is_any_true.default |
     T:self
 round.decimals | T:self *i:decimals
 add.Tensor sub.Tensor rsub.Tensor subtract.Tensor | T:self T:other *S:alpha=
@@ -371,6 +371,16 @@ view_as_complex.default view_as_real.default conj.default _conj.default
 masked_select.default | T:self T:mask
 polar.default | T:abs T:angle
 complex.default | T:real T:imag
+fake_quantize_per_tensor_affine.default | T:self f:scale i:zero_point
+    i:quant_min i:quant_max
+fake_quantize_per_tensor_affine.tensor_qparams | T:self T:scale T:zero_point
+    i:quant_min i:quant_max
+fake_quantize_per_tensor_affine_cachemask.default | T:self f:scale i:zero_point
+    i:quant_min i:quant_max =2
+fake_quantize_per_channel_affine.default | T:self T:scale T:zero_point i:axis
+    i:quant_min i:quant_max
+fake_quantize_per_channel_affine_cachemask.default | T:self T:scale T:zero_point
+    i:axis i:quant_min i:quant_max =2
 quantized_decomposed.quantize_per_tensor.default
     quantized_decomposed.dequantize_per_tensor.default | T:input f:scale
     i:zero_point i:quant_min i:quant_max d:dtype *d?:out_dtype=

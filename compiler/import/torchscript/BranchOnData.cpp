@@ -43,6 +43,36 @@ void collectReads(const std::vector<Statement> &Block, const Statement *Without,
   }
 }
 
+void collectReadFirst(const std::vector<Statement> &Block, Names &Assigned,
+                      Names &Into) {
+  for (const Statement &S : Block) {
+    Names Read;
+    if (S.Value)
+      collectReads(*S.Value, Read);
+    for (const Node &Target : S.Targets)
+      if (Target.Is != Node::Kind::Name)
+        collectReads(Target, Read);
+    for (const std::string &Name : Read)
+      if (!Assigned.count(Name))
+        Into.insert(Name);
+    Names Body = Assigned, Else = Assigned;
+    for (const Node &Target : S.Targets)
+      if (Target.Is == Node::Kind::Name && S.Is != Statement::Kind::Define)
+        (S.Is == Statement::Kind::For ? Body : Assigned).insert(Target.Text);
+    if (S.Is == Statement::Kind::With)
+      Body = Assigned;
+    collectReadFirst(S.Body, Body, Into);
+    collectReadFirst(S.Else, Else, Into);
+    // A loop may have no iteration.
+    if (S.Is == Statement::Kind::With)
+      Assigned = Body;
+    else if (S.Is == Statement::Kind::If)
+      for (const std::string &Name : Body)
+        if (Else.count(Name))
+          Assigned.insert(Name);
+  }
+}
+
 bool collectAssigned(const std::vector<Statement> &Block, Names &Into) {
   for (const Statement &S : Block) {
     if (S.Is == Statement::Kind::Define)
@@ -58,8 +88,11 @@ bool collectAssigned(const std::vector<Statement> &Block, Names &Into) {
   return true;
 }
 
-bool Evaluator::mayChange(const std::string &What) {
-  if (Sides == 0)
+bool Evaluator::mayChange(const std::string &What, const Datum *List) {
+  if (Sides.empty())
+    return true;
+  if (auto Made = List ? MadeLists.find(List->Items.get()) : MadeLists.end();
+      Made != MadeLists.end() && Made->second.Side == Sides.back())
     return true;
   fail(Code::ImportNotConstant, What + " in a branch or loop that data decides",
        "give the value as a result of both sides, or of each iteration, or "
@@ -159,8 +192,9 @@ bool Evaluator::branchOnEmpty(const Statement &S, const Datum &Condition) {
     if (Assigned.count(Name) && !emptyWith(Tensor(Before, Was), Condition.Int))
       return false;
   {
-    ++Sides; // what is not there without elements must not be changed
-    auto Leave = llvm::scope_exit([&] { --Sides; });
+    // What is not there without elements must not be changed.
+    Sides.push_back(++SidesMade);
+    auto Leave = llvm::scope_exit([&] { Sides.pop_back(); });
     runBlock(Other);
   }
   if (Bad)
@@ -223,8 +257,8 @@ bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
   auto Side =
       [&](const std::vector<Statement> &Block,
           size_t Which) -> std::optional<llvm::SmallVector<mlir::Value>> {
-    ++Sides;
-    auto Leave = llvm::scope_exit([&] { --Sides; });
+    Sides.push_back(++SidesMade);
+    auto Leave = llvm::scope_exit([&] { Sides.pop_back(); });
     Frames.back().Locals = Before;
     runBlock(Block);
     llvm::SmallVector<mlir::Value> Results;

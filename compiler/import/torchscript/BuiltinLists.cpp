@@ -117,7 +117,8 @@ std::optional<Datum> Evaluator::callSequence(const std::string &Name,
       "append",  "clear",   "extend",   "insert", "pop",
       "remove",  "reverse", "sort",     "update", "setdefault",
       "popitem", "Delete",  "_set_item"};
-  if (llvm::is_contained(Changing, Name) && !mayChange("changes a list"))
+  if (llvm::is_contained(Changing, Name) &&
+      !mayChange("changes a list", &A[0].Value))
     return Datum();
   return A[0].Value.Is == Kind::Dict ? callDict(Name, A) : callList(Name, A);
 }

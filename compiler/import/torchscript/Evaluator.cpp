@@ -159,10 +159,13 @@ Datum Evaluator::evaluate(const Node &N) {
       Parts.push_back(evaluate(Part));
     if (!charge(Parts.size()))
       return {};
-    return Datum::ofList(std::move(Parts),
-                         N.Is == Node::Kind::Tuple  ? Kind::Tuple
-                         : N.Is == Node::Kind::List ? Kind::List
-                                                    : Kind::Dict);
+    Datum Made = Datum::ofList(std::move(Parts),
+                               N.Is == Node::Kind::Tuple  ? Kind::Tuple
+                               : N.Is == Node::Kind::List ? Kind::List
+                                                          : Kind::Dict);
+    if (!Sides.empty())
+      MadeLists[Made.Items.get()] = {Made.Items, Sides.back()};
+    return Made;
   }
   case Node::Kind::Call:
     return evaluateCall(N);

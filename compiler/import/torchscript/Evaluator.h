@@ -131,8 +131,9 @@ private:
   mlir::Value truthValue(const Datum &V);
   /// A node for a statement that becomes control flow.
   torch::Node &nodeFor(const Statement &S, const std::string &Kind);
-  /// Refuses what would happen only where such control flow leads.
-  bool mayChange(const std::string &What);
+  /// Refuses what would happen only where such control flow leads: changes of
+  /// what is there behind it. `List` is the one that changes.
+  bool mayChange(const std::string &What, const Datum *List = nullptr);
   void assign(const Node &Target, const Datum &V);
   Datum evaluate(const Node &N);
   Datum evaluateCall(const Node &N);
@@ -236,8 +237,16 @@ private:
   uint64_t Steps = 0, Items = 0;
   unsigned Depth = 0;
   /// Sides of branches that data decides, and bodies of loops that it ends,
-  /// around this place.
-  unsigned Sides = 0;
+  /// around this place, by numbers of their own.
+  std::vector<unsigned> Sides;
+  unsigned SidesMade = 0;
+  /// Lists that such a side wrote out, which it may change: they are kept, so
+  /// that no other list has their address.
+  struct MadeList {
+    std::shared_ptr<std::vector<Datum>> Items;
+    unsigned Side;
+  };
+  std::map<const std::vector<Datum> *, MadeList> MadeLists;
   bool Bad = false;
 };
 

@@ -32,6 +32,8 @@ struct ScriptOptions {
   /// Of inputs that are no tensors.
   std::map<std::string, std::string> Values;
   std::string Method = "forward";
+  /// Options for the line to copy where shapes lack: " --arch host".
+  std::string Others;
   /// What a module keeps between calls becomes inputs and outputs.
   bool ExplicitState = false;
 };

@@ -99,6 +99,111 @@ def paste_masks_in_image(masks: Tensor,
       .str();
 }
 
+/// torchvision resizes the heat maps of each box to the box's whole pixels by
+/// cubic interpolation, and takes the greatest pixel of each map. How many
+/// pixels there are only the boxes say. A square of the resized maps after
+/// another is a product with matrices of weights, for all boxes at once, and
+/// the best so far goes on: as many squares as the greatest box has. The
+/// weights are those of torch.nn.functional.interpolate without align_corners.
+static constexpr StringRef Keypoints = R"(
+  count, kinds = torch.size(maps, 0), torch.size(maps, 1)
+  side = 64
+  span = torch.arange(side, dtype=4, layout=None, device=None, pin_memory=False)
+  whole = torch.to(torch.stack([widths_ceil, heights_ceil], 1), 4)
+  one = torch.ones([1, 2], dtype=4, layout=None, device=None, pin_memory=False)
+  most = torch.amax(torch.cat([whole, one], 0), [0])
+  squares = torch.floor_divide(torch.add(most, torch.sub(side, 1)), side)
+  across = torch.select(squares, 0, 0)
+  last = torch.mul(across, torch.select(squares, 0, 1))
+  best = torch.full([count, kinds], float("-inf"), dtype=6, layout=None, device=None, pin_memory=False)
+  column = torch.zeros([count, kinds], dtype=4, layout=None, device=None, pin_memory=False)
+  row = torch.zeros([count, kinds], dtype=4, layout=None, device=None, pin_memory=False)
+  square = torch.zeros([], dtype=4, layout=None, device=None, pin_memory=False)
+  more = bool(torch.lt(square, last))
+  while more:
+    down = torch.floor_divide(square, across)
+    starts = [torch.mul(torch.sub(square, torch.mul(down, across)), side), torch.mul(down, side)]
+    part = torch.to(maps, 6)
+    inside = torch.ones([1, 1, 1, 1], dtype=11, layout=None, device=None, pin_memory=False)
+    for axis in [0, 1]:
+      size = torch.size(maps, torch.sub(3, axis))
+      extent = torch.unsqueeze(torch.select(whole, 1, axis), 1)
+      pixel = torch.unsqueeze(torch.add(span, starts[axis]), 0)
+      scale = torch.div(torch.to(torch.tensor(size), 6), torch.to(extent, 6))
+      source = torch.sub(torch.mul(torch.add(torch.to(pixel, 6), 0.5), scale), 0.5)
+      low = torch.floor(source)
+      t = torch.sub(source, low)
+      u = torch.rsub(t, 1.)
+      far = torch.add(t, 1.)
+      farther = torch.add(u, 1.)
+      outer = torch.add(torch.mul(torch.sub(torch.mul(torch.add(torch.mul(far, -0.75), 3.75), far), 6.), far), 3.)
+      inner = torch.add(torch.mul(torch.mul(torch.sub(torch.mul(t, 1.25), 2.25), t), t), 1.)
+      inner0 = torch.add(torch.mul(torch.mul(torch.sub(torch.mul(u, 1.25), 2.25), u), u), 1.)
+      outer0 = torch.add(torch.mul(torch.sub(torch.mul(torch.add(torch.mul(farther, -0.75), 3.75), farther), 6.), farther), 3.)
+      place = torch.arange(size, dtype=6, layout=None, device=None, pin_memory=False)
+      weights = torch.zeros([1, 1, 1], dtype=6, layout=None, device=None, pin_memory=False)
+      for tap, share in [(-1, outer), (0, inner), (1, inner0), (2, outer0)]:
+        at = torch.clamp(torch.add(low, tap), 0., float(torch.sub(size, 1)))
+        here = torch.to(torch.eq(torch.unsqueeze(at, 2), place), 6)
+        weights = torch.add(weights, torch.mul(torch.unsqueeze(share, 2), here))
+      weights0 = torch.unsqueeze(weights, 1)
+      within = torch.unsqueeze(torch.lt(pixel, extent), 1)
+      if torch.eq(axis, 0):
+        part = torch.matmul(part, torch.transpose(weights0, 2, 3))
+        inside = torch.__and__(inside, torch.unsqueeze(within, 2))
+      else:
+        part = torch.matmul(weights0, part)
+        inside = torch.__and__(inside, torch.unsqueeze(within, 3))
+    part0 = torch.where(inside, part, float("-inf"))
+    top, at0 = torch.max(torch.reshape(part0, [count, kinds, torch.mul(side, side)]), 2)
+    y = torch.add(torch.floor_divide(at0, side), starts[1])
+    x = torch.add(torch.remainder(at0, side), starts[0])
+    sooner = torch.__or__(torch.lt(y, row), torch.__and__(torch.eq(y, row), torch.lt(x, column)))
+    better = torch.__or__(torch.gt(top, best), torch.__and__(torch.eq(top, best), sooner))
+    best = torch.where(better, top, best)
+    column = torch.where(better, x, column)
+    row = torch.where(better, y, row)
+    square = torch.add(square, 1)
+    more = bool(torch.lt(square, last))
+  scale_x = torch.unsqueeze(torch.div(widths, widths_ceil), 1)
+  scale_y = torch.unsqueeze(torch.div(heights, heights_ceil), 1)
+  x0 = torch.add(torch.mul(torch.add(torch.to(column, 6), 0.5), scale_x), torch.unsqueeze(offset_x, 1))
+  y0 = torch.add(torch.mul(torch.add(torch.to(row, 6), 0.5), scale_y), torch.unsqueeze(offset_y, 1))
+  found = torch.stack([x0, y0, torch.ones_like(x0)], 1)
+)";
+
+/// A trace has measured the boxes already.
+static std::string keypointsOfTrace() {
+  return (R"(
+def keypoints(maps: Tensor,
+    rois: Tensor,
+    widths_ceil: Tensor,
+    heights_ceil: Tensor,
+    widths: Tensor,
+    heights: Tensor,
+    offset_x: Tensor,
+    offset_y: Tensor,
+    num_keypoints: Tensor) -> Tuple[Tensor, Tensor]:)" +
+          Keypoints + R"(
+  return (found, best)
+)")
+      .str();
+}
+
+static std::string keypoints() {
+  return (R"(
+def heatmaps_to_keypoints(maps: Tensor,
+    rois: Tensor) -> Tuple[Tensor, Tensor]:
+  offset_x, offset_y = torch.select(rois, 1, 0), torch.select(rois, 1, 1)
+  widths = torch.clamp(torch.sub(torch.select(rois, 1, 2), offset_x), 1)
+  heights = torch.clamp(torch.sub(torch.select(rois, 1, 3), offset_y), 1)
+  widths_ceil, heights_ceil = torch.ceil(widths), torch.ceil(heights))" +
+          Keypoints + R"(
+  return (torch.permute(found, [0, 2, 1]), best)
+)")
+      .str();
+}
+
 /// torchvision suppresses boxes class by class, in a loop, where there are more
 /// than 1000 of them on the processor. Otherwise it moves the boxes of each
 /// class so far apart that they do not meet, which is all that kpc does.
@@ -115,6 +220,8 @@ def batched_nms(boxes: Tensor,
 
 static constexpr const char *AsProducts =
     "as products with matrices of weights, without its loop over elements";
+static constexpr const char *BySquares =
+    "as a loop over squares of all maps at once, without its loop over boxes";
 
 static const std::vector<KnownFunction> &knownFunctions() {
   static const std::vector<KnownFunction> All = {
@@ -198,7 +305,56 @@ static const std::vector<KnownFunction> &knownFunctions() {
         "zeros",
         "zeros_like"},
        pasteMasks(),
-       AsProducts}};
+       AsProducts},
+      {"torchvision.models.detection.roi_heads",
+       {"_onnx_heatmaps_to_keypoints_loop", "_onnx_heatmaps_to_keypoints"},
+       "_onnx_heatmaps_to_keypoints_loop",
+       {"_onnx_heatmaps_to_keypoints",
+        "add",
+        "arange",
+        "argmax",
+        "cat",
+        "device",
+        "div",
+        "floor_divide",
+        "index_select",
+        "interpolate",
+        "mul",
+        "ones",
+        "remainder",
+        "reshape",
+        "scalar_tensor",
+        "select",
+        "size",
+        "slice",
+        "stack",
+        "sub",
+        "tensor",
+        "to",
+        "unsqueeze",
+        "view",
+        "zeros"},
+       keypointsOfTrace(),
+       BySquares},
+      {"torchvision.models.detection.roi_heads",
+       {"heatmaps_to_keypoints"},
+       "heatmaps_to_keypoints",
+       {"_is_tracing", "_onnx_heatmaps_to_keypoints_loop",
+        "add",         "arange",
+        "argmax",      "ceil",
+        "clamp",       "copy_",
+        "device",      "div",
+        "dtype",       "index",
+        "interpolate", "item",
+        "len",         "mul",
+        "permute",     "remainder",
+        "reshape",     "scalar_tensor",
+        "select",      "size",
+        "slice",       "sub",
+        "tensor",      "to",
+        "unsqueeze",   "zeros"},
+       keypoints(),
+       BySquares}};
   return All;
 }
 

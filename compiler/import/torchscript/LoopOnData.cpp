@@ -70,10 +70,12 @@ bool Evaluator::loopOverSize(const Statement &S, const shape::Expr &Count) {
 
 bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
                                const std::optional<shape::Expr> &Count) {
-  Names Assigned, Read;
+  Names Assigned, Read, Anew;
   if (!Frames.back().Body || !collectAssigned(S.Body, Assigned))
     return false;
-  collectReads(*Frames.back().Body, nullptr, Read);
+  // What each iteration assigns before it reads it, none hands on.
+  collectReads(*Frames.back().Body, &S, Read);
+  collectReadFirst(S.Body, Anew, Read);
   const bool IsName = Condition && S.Value->Is == Node::Kind::Name;
   std::unordered_map<std::string, Datum> Before = Frames.back().Locals;
   std::vector<std::string> Carried, Fixed;
@@ -126,8 +128,8 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
   };
   auto Iteration = [&](const shape::Expr &I, llvm::ArrayRef<mlir::Value> Now)
       -> std::optional<llvm::SmallVector<mlir::Value>> {
-    ++Sides;
-    auto Leave = llvm::scope_exit([&] { --Sides; });
+    Sides.push_back(++SidesMade);
+    auto Leave = llvm::scope_exit([&] { Sides.pop_back(); });
     Enter(Now, ".in.");
     if (Count)
       Frames.back().Locals.insert_or_assign(S.Targets[0].Text, Datum::ofInt(I));

@@ -20,6 +20,11 @@ using Names = std::set<std::string>;
 void collectReads(const std::vector<Statement> &Block, const Statement *Without,
                   Names &Into);
 
+/// Names that statements read before they assign them, where `Assigned` were
+/// assigned in front. What all statements assign is added to `Assigned`.
+void collectReadFirst(const std::vector<Statement> &Block, Names &Assigned,
+                      Names &Into);
+
 /// Names that statements assign; false where one leaves the function.
 bool collectAssigned(const std::vector<Statement> &Block, Names &Into);
 

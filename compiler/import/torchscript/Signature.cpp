@@ -301,7 +301,11 @@ std::optional<Datum> SignatureReader::value(const Node &Type,
 //===----------------------------------------------------------------------===//
 
 void SignatureReader::reportMissing() {
-  std::string Line = "kpc compile " + printable(Path);
+  std::string Line = "kpc compile " + printable(Path) + Options.Others;
+  if (Options.Method != ScriptOptions().Method)
+    Line += " --method " + printable(Options.Method);
+  if (Options.ExplicitState)
+    Line += " --state explicit";
   for (const auto &[Name, Sizes] : Options.Shapes)
     Line += " --input-shape " + printable(Name) + "=" +
             printable(llvm::join(Sizes, ","));
@@ -317,12 +321,10 @@ void SignatureReader::reportMissing() {
   Diags.error(Code::ImportNoRank)
       .message("TorchScript files hold no shapes, and this one needs " +
                std::to_string(Missing.size()) + " more for " + signatureText(F))
-      .hint("write numbers, or names for dynamic dims as in "
-            "batch,3,224,224, in: " +
-            Line +
-            (TakesList ? "; a list has a shape for each of its tensors, and as "
-                         "many as there are shapes"
-                       : ""));
+      .hint(std::string("write numbers, or names for dynamic dims as in "
+                        "batch,3,224,224") +
+            (TakesList ? ", and a shape for each tensor of a list" : "") +
+            ", in: " + Line);
 }
 
 void SignatureReader::reportUnused() {

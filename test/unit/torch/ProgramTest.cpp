@@ -200,6 +200,25 @@ TEST(Program, DeepJsonIsRefused) {
               HasSubstr("nests deeper than 200"));
 }
 
+TEST(Program, BareNumbersOfOldArchivesAreRead) {
+  // y = clamp(x, min, max), whose bounds PyTorch 2.5 writes as Python does.
+  std::string Clamp = program("torch.ops.aten.clamp.default");
+  const std::string Other =
+      R"({"name": "other", "arg": {"as_tensor": {"name": "w"}}})";
+  auto With = [&](const std::string &Bound) {
+    std::string Whole = Clamp;
+    Whole.replace(Whole.find(Other), Other.size(),
+                  R"({"name": "min", "arg": {"as_float": )" + Bound + "}}");
+    return faults(archive(Whole));
+  };
+  for (const char *Bound : {"-Infinity", "Infinity", "NaN", "-1.5"})
+    EXPECT_EQ(With(Bound), "") << Bound;
+  // Texts stay what they are, also behind a quote in them.
+  EXPECT_EQ(With(R"(NaN}, "\"NaN": {"as_float": -Infinity)"), "");
+  for (const char *Bound : {"-Infinite", "nan", "--Infinity"})
+    EXPECT_THAT(With(Bound), HasSubstr("is no JSON")) << Bound;
+}
+
 TEST(Program, JsonOfAnyShapeEndsWell) {
   std::string Whole = program();
   for (size_t Size = 0; Size < Whole.size(); Size += 7)

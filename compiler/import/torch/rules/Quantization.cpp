@@ -157,11 +157,12 @@ static Blocked ofTensor(NodeImport &N, Value X, std::string_view ScaleName) {
   return {N.reshape(Scale, Ones), Zero ? N.reshape(Zero, Ones) : Zero, Blocks};
 }
 
-static Blocked ofChannel(NodeImport &N, Value X) {
+static Blocked ofChannel(NodeImport &N, Value X, std::string_view ScaleName,
+                         std::string_view ZeroName) {
   if (!X)
     return {};
   int64_t Axis = N.axis(N.integer("axis", 0), N.rank(X));
-  Value Scale = N.tensor("scales"), Zero = zeroPoint(N, "zero_points");
+  Value Scale = N.tensor(ScaleName), Zero = zeroPoint(N, ZeroName);
   Ints Blocks = wholeBut(N, X, Axis);
   if (!Scale || N.bad())
     return {};
@@ -209,7 +210,7 @@ static void quantisePerTensor(NodeImport &N) {
 }
 static void quantisePerChannel(NodeImport &N) {
   Value X = N.tensor("input");
-  quantise(N, X, ofChannel(N, X));
+  quantise(N, X, ofChannel(N, X, "scales", "zero_points"));
 }
 static void quantisePerToken(NodeImport &N) {
   Value X = N.tensor("input");
@@ -221,7 +222,8 @@ static void dequantisePerTensor(NodeImport &N) {
 }
 static void dequantisePerChannel(NodeImport &N) {
   Value X = N.tensor("input");
-  N.result(dequantised(N, X, ofChannel(N, X), outType(N, "out_dtype")));
+  N.result(dequantised(N, X, ofChannel(N, X, "scales", "zero_points"),
+                       outType(N, "out_dtype")));
 }
 static void dequantisePerToken(NodeImport &N) {
   Value X = N.tensor("input");
@@ -260,6 +262,46 @@ static void chooseParameters(NodeImport &N) {
     return N.give();
   N.result(0, N.reshape(N.cast(Scale, ScaleType), *ScaleSizes));
   N.result(1, N.reshape(N.cast(Zero, ZeroType), *ZeroSizes));
+}
+
+//===----------------------------------------------------------------------===//
+// Quantised and back: what training for quantisation leaves
+//===----------------------------------------------------------------------===//
+
+static void fakeQuantise(NodeImport &N, Value X, const Blocked &B) {
+  if (!X || !B.Scale)
+    return N.give();
+  int64_t Low = N.integer("quant_min", -128),
+          High = N.integer("quant_max", 127);
+  if (Low > High)
+    return (void)N.unsupported("quant_min is " + std::to_string(Low) +
+                               ", above quant_max, " + std::to_string(High));
+  mlir::MLIRContext *Context = N.i32().getContext();
+  Type To = Low >= 0 && High <= 255      ? graphType(Context, ScalarType::Byte)
+            : Low >= -128 && High <= 127 ? graphType(Context, ScalarType::Char)
+                                         : N.i32();
+  Value Codes = quantised(N, X, B, static_cast<double>(Low),
+                          static_cast<double>(High), To);
+  N.result(dequantised(N, Codes, B, N.element(X)));
+  if (N.resultCount() < 2)
+    return;
+  // Where codes were not clamped, a gradient would pass.
+  Value Whole = N.unary<RoundOp>(
+      N.div(N.cast(X, N.f32()), perElement(N, N.cast(B.Scale, N.f32()), B, X)));
+  if (B.Zero)
+    Whole = N.add(Whole, perElement(N, N.cast(B.Zero, N.f32()), B, X));
+  auto Bound = [&](int64_t V) { return N.like(static_cast<double>(V), Whole); };
+  N.result(1, N.bitAnd(N.compare(Predicate::ge, Whole, Bound(Low)),
+                       N.compare(Predicate::le, Whole, Bound(High))));
+}
+
+static void fakeQuantisePerTensor(NodeImport &N) {
+  Value X = N.tensor("self");
+  fakeQuantise(N, X, ofTensor(N, X, "scale"));
+}
+static void fakeQuantisePerChannel(NodeImport &N) {
+  Value X = N.tensor("self");
+  fakeQuantise(N, X, ofChannel(N, X, "scale", "zero_point"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,6 +353,13 @@ static void dequantiseAffine(NodeImport &N) {
 ArrayRef<Rule> quantizationRules() {
   static constexpr std::string_view Integers = "integers; no floats of 8 bits";
   static const Rule Rows[] = {
+      {"fake_quantize_per_channel_affine.default", fakeQuantisePerChannel},
+      {"fake_quantize_per_channel_affine_cachemask.default",
+       fakeQuantisePerChannel},
+      {"fake_quantize_per_tensor_affine.default", fakeQuantisePerTensor},
+      {"fake_quantize_per_tensor_affine.tensor_qparams", fakeQuantisePerTensor},
+      {"fake_quantize_per_tensor_affine_cachemask.default",
+       fakeQuantisePerTensor},
       {"quantized_decomposed.choose_qparams.tensor", chooseParameters},
       {"quantized_decomposed.dequantize_per_channel.default",
        dequantisePerChannel, InPlace::No, Integers},

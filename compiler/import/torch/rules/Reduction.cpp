@@ -206,6 +206,8 @@ static void difference(NodeImport &N) {
 ArrayRef<Rule> reductionRules() {
   using enum ReduceKind;
   static const Rule Rows[] = {
+      {"_is_all_true.default", truth<min>},
+      {"_is_any_true.default", truth<max>},
       {"all.default", truth<min>},
       {"all.dim", truth<min>},
       {"all.dims", truth<min>},
