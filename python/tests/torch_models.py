@@ -28,8 +28,12 @@ import torch
 
 import torch_forms
 import torch_networks
+import torch_scenes
+import torch_series
+import torch_speech
+import torch_statistics
 
-CASES = {**torch_forms.CASES, **torch_networks.CASES}
+CASES = {**torch_forms.CASES, **torch_speech.CASES, **torch_series.CASES, **torch_scenes.CASES, **torch_statistics.CASES, **torch_networks.CASES}
 
 
 def leaves(tree):
@@ -56,6 +60,14 @@ def error_of(got, want):
     return float((got - want).square().mean().sqrt() / max(float(want.square().mean().sqrt()), 1e-6))
 
 
+def named(name, value):
+    """The tensors of an argument, by the names that kpc gives them."""
+    if isinstance(value, torch.Tensor):
+        return [(name, value)]
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+    return [leaf for key, part in parts for leaf in named(f"{name}_{key}", part)]
+
+
 def saved(case, how, folder):
     """The file, and options of kpc.compile for it."""
     module, args, dims = case.build()
@@ -69,8 +81,9 @@ def saved(case, how, folder):
     names = [name for name in list(made.forward.schema.arguments)[1:]]
     options = {"input_shape": {}, "input_type": {}}
     for argument, value in zip(names, args):
-        options["input_shape"][argument.name] = tuple(value.shape)
-        options["input_type"][argument.name] = str(value.dtype).removeprefix("torch.")
+        for name, leaf in named(argument.name, value):
+            options["input_shape"][name] = tuple(leaf.shape)
+            options["input_type"][name] = str(leaf.dtype).removeprefix("torch.")
     return path, options
 
 
