@@ -11,7 +11,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/ChooseRecurrent.h"
-#include "passes/graph/FuseNormIntoGemm.h"
 #include "passes/graph/OneBlock.h"
 #include "passes/schedule/MmaSyncSchedule.h"
 
@@ -476,10 +475,6 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Rope.Targets = Gates.Targets;
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp(Gates));
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm(Rope));
-    graph::FuseNormIntoGemmOptions Norms;
-    for (const target::Target *T : For.Targets)
-      Norms.Targets.emplace_back(T->Name);
-    Passes.addNestedPass<func::FuncOp>(graph::createFuseNormIntoGemm(Norms));
   }
   // The host has no launches to save.
   if (Options.Fuse && For.isGpu())

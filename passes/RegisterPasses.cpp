@@ -10,7 +10,6 @@
 #include "codegen/nvptx/Nvptx.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/ChooseRecurrent.h"
-#include "passes/graph/FuseNormIntoGemm.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
 #include "passes/kernels/host/HostBuilder.h"
@@ -25,8 +24,6 @@ namespace kpc::graph {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/graph/ChooseRecurrent.h.inc"
-#define GEN_PASS_REGISTRATION
-#include "passes/graph/FuseNormIntoGemm.h.inc"
 } // namespace kpc::graph
 
 void kpc::registerPasses() {
@@ -34,7 +31,6 @@ void kpc::registerPasses() {
   mlir::registerCSEPass();
   graph::registerGraphPasses();
   graph::registerRecurrentPasses();
-  graph::registerNormPasses();
   kernels::registerHostBuildPass();
   kernels::registerGpuBuildPass();
   tile::registerTilePasses();

@@ -11,8 +11,6 @@
 #include "compiler/kernels/KernelText.h"
 #include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "passes/kernels/form/RootShape.h"
-#include "passes/kernels/form/StoredRows.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
 #include "passes/schedule/SizeSamples.h"
 
@@ -81,26 +79,19 @@ class VariantBuilder {
 public:
   VariantBuilder(func::FuncOp Kernel, size_t Sizes, const target::Target &T)
       : Kernel(Kernel), First(Kernel.getNumArguments() - Sizes), T(T),
-        Asked(Kernel.clone()), Stored(kernels::StoredRows::find(Kernel)) {
-    if (!Stored)
-      return;
-    AskedOfMany = Kernel.clone();
-    kernels::StoredRows::find(*AskedOfMany)->takeFromMemory();
-  }
+        Asked(Kernel.clone()) {}
 
   /// With `Limited`, of a kernel that knows that its sizes are no greater.
   SizedRanking rank(const std::vector<int64_t> &Sizes, bool Limited) {
     // The question writes nothing: one copy serves all samples.
-    func::FuncOp Asked =
-        Limited && hasStoredRows(Sizes) ? *AskedOfMany : *this->Asked;
     for (size_t I = 0; I < Sizes.size(); ++I) {
       shape::SymbolFacts Known = kernel::argumentFacts(Kernel, First + I);
       Known.Optimum = Sizes[I];
       if (Limited)
         Known.Max = Sizes[I];
-      kernel::setArgumentFacts(Asked, First + I, Known);
+      kernel::setArgumentFacts(*Asked, First + I, Known);
     }
-    return {Sizes, kernels::rankGpuSchedules(Asked, T)};
+    return {Sizes, kernels::rankGpuSchedules(*Asked, T)};
   }
 
   OwningOpRef<func::FuncOp> build(const schedule::Variant &V) {
@@ -111,23 +102,10 @@ public:
       narrow(Known, I, V.Where);
       kernel::setArgumentFacts(*Func, First + I, Known);
     }
-    if (Stored &&
-        kernels::factsOf(*Func).range(Stored->Rows).Min > Stored->Above)
-      kernels::StoredRows::find(*Func)->takeFromMemory();
     return Func;
   }
 
 private:
-  /// Whether a kernel in front of this one writes its rows at such sizes.
-  bool hasStoredRows(const std::vector<int64_t> &Sizes) const {
-    if (!Stored)
-      return false;
-    shape::Bindings At;
-    for (size_t I = 0; I < Sizes.size(); ++I)
-      At.emplace("arg" + std::to_string(First + I), Sizes[I]);
-    return Stored->Rows.evaluate(At).value_or(0) > Stored->Above;
-  }
-
   /// What all parts of a variant's sizes say of one of them.
   static void narrow(shape::SymbolFacts &Known, unsigned Size,
                      ArrayRef<SizeBounds> Where) {
@@ -148,8 +126,6 @@ private:
   unsigned First; ///< argument that is a size
   const target::Target &T;
   OwningOpRef<func::FuncOp> Asked; ///< the kernel, with the sizes of a sample
-  std::optional<kernels::StoredRows> Stored;
-  OwningOpRef<func::FuncOp> AskedOfMany; ///< that reads its rows from memory
 };
 
 /// "batch*seq <= 16", "16 < batch*seq <= 256", "m <= 8 and n <= 64 or m > 512".

@@ -8,7 +8,6 @@
 
 #include "compiler/kernels/PlanEstimate.h"
 #include "dialects/kernel/Kernel.h"
-#include "dialects/kernel/KernelStored.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
@@ -50,23 +49,8 @@ public:
 private:
   double timeOf(plan::LaunchOp Op, func::FuncOp Kernel,
                 const std::vector<int64_t> &Sizes) const {
-    if (!isLaunched(Kernel, Sizes))
-      return 0;
     double Ranked = ranked(Kernel, Sizes);
     return Ranked > 0 ? Ranked : moved(Op);
-  }
-
-  /// Whether something reads what the kernel writes at these sizes.
-  static bool isLaunched(func::FuncOp Kernel,
-                         const std::vector<int64_t> &Sizes) {
-    auto If = Kernel->getAttrOfType<StringAttr>(kernel::LaunchedIfName);
-    if (!If)
-      return true;
-    unsigned First = Kernel.getNumArguments() - unsigned(Sizes.size());
-    shape::Bindings At;
-    for (size_t I = 0; I < Sizes.size(); ++I)
-      At.emplace("arg" + std::to_string(First + I), Sizes[I]);
-    return shape::Expr::parse(If.getValue())->evaluate(At) != 0;
   }
 
   /// Of the best schedule; 0 where the kernel's family has no costs.

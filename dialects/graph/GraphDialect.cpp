@@ -8,7 +8,6 @@
 
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/GraphRecurrent.h"
-#include "dialects/graph/GraphStored.h"
 #include "dialects/graph/InputValues.h"
 #include "dialects/graph/Models.h"
 #include "dialects/graph/Requirements.h"
@@ -33,10 +32,6 @@ void GraphDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/graph/GraphRecurrent.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/graph/GraphStored.cpp.inc"
       >();
 }
 

@@ -8,7 +8,6 @@
 
 #include "dialects/kernel/Kernel.h"
 #include "dialects/kernel/KernelRecurrent.h"
-#include "dialects/kernel/KernelStored.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -300,11 +299,6 @@ static bool hasItsType(StringRef Name, Attribute Value) {
     return isa<TilesAttr>(Value);
   if (Name == KernelDialect::BlockScalesAttrHelper::getNameStr())
     return isa<StringAttr>(Value);
-  if (Name == StoredAboveName)
-    return isa<IntegerAttr>(Value);
-  if (Name == LaunchedIfName)
-    return isa<StringAttr>(Value) &&
-           Expr::parse(cast<StringAttr>(Value).getValue());
   if (Name == CooperativeName)
     return isa<UnitAttr>(Value);
   auto List = dyn_cast<ArrayAttr>(Value);
@@ -324,9 +318,8 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
               "docs/dialects/kernel.md";
   auto Kernel = dyn_cast<FunctionOpInterface>(Op);
   // What a generic reads as it lies in memory.
-  bool OfGeneric = isa<TilesAttr>(Value) ||
-                   Name == BlockScalesAttrHelper::getNameStr() ||
-                   Name == StoredAboveName;
+  bool OfGeneric =
+      isa<TilesAttr>(Value) || Name == BlockScalesAttrHelper::getNameStr();
   if (OfGeneric)
     return Kernel ? Op->emitOpError("expected '")
                         << Name << "' at a linalg.generic, got a function"
@@ -342,7 +335,6 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
       .Case([&](BuffersAttr It) { return Check.buffers(It); })
       .Case([&](LaunchAttr It) { return Check.sizes(It.getGrid()); })
       .Case([&](WorkAttr It) { return Check.sizes(It.getUnits()); })
-      .Case([&](StringAttr It) { return Check.sizes(It.getValue()); })
       .Case([&](ArrayAttr It) {
         return OfModule ? success() : Check.tensorMaps(It);
       })

@@ -128,47 +128,6 @@ FusionCosts::whereRopeIsSlower(const FusedGemmSize &Size, int64_t Half) const {
   return std::nullopt;
 }
 
-/// Microseconds of a GEMM of few rows; infinite where it has no schedule.
-static double costOfRows(const HeldGemm &Gemm, int64_t Rows, bool Holds,
-                         const target::Target &T) {
-  schedule::GemvShape Shape;
-  Shape.M = Shape.MaxM = Rows;
-  Shape.N = Gemm.Size.Columns * Gemm.Products;
-  Shape.K = Gemm.Size.K;
-  Shape.KContiguous = Gemm.KContiguous || Gemm.WeightBits < 16;
-  Shape.Products = Gemm.Products;
-  Shape.RotateHalf = Gemm.RotateHalf;
-  Shape.WeightBits = Gemm.WeightBits;
-  Shape.Block = Gemm.Block;
-  Shape.ScaleBytes = Gemm.ScaleBytes;
-  Shape.HoldsRows = Holds;
-  auto Ranked = schedule::rankGemvSchedules(Shape, T);
-  return Ranked.empty() ? INFINITY : Ranked.front().Total;
-}
-
-int64_t FusionCosts::rowsToHold(llvm::ArrayRef<HeldGemm> Gemms,
-                                std::optional<Slower> &Why) const {
-  const FusedGemmSize &Size = Gemms.front().Size;
-  int64_t Typical = rowsOf(Size),
-          Most = std::min(Facts.range(Size.Rows).Max, TypicalFewRows);
-  for (int64_t Rows = Most; Rows >= Typical; Rows = Rows > 8 ? 8 : Rows / 2) {
-    Why.reset();
-    for (const target::Target *T : Targets) {
-      // What its own kernel moves is little beside its launch.
-      double One = 0, Two = LaunchTime;
-      for (const HeldGemm &Gemm : Gemms) {
-        One += costOfRows(Gemm, Rows, /*Holds=*/true, *T);
-        Two += costOfRows(Gemm, Rows, /*Holds=*/false, *T);
-      }
-      if (One >= Two && !Why)
-        Why = Slower{T->Name, One, Two};
-    }
-    if (!Why)
-      return Rows;
-  }
-  return 0;
-}
-
 bool FusionCosts::holdHeads(const FusedGemmSize &Size, int64_t Half) const {
   // Also where few rows are typical: more may come.
   schedule::MmaSyncShape Shape = shapeOf(Size, {.RotateHalf = Half});

@@ -33,15 +33,6 @@ struct FusedGemmSize {
   int64_t Columns = 0, K = 0;
 };
 
-/// A GEMM whose rows its kernel may compute, or read.
-struct HeldGemm {
-  FusedGemmSize Size;
-  int64_t Products = 1, RotateHalf = 0;
-  /// Of codes, as in schedule::GemvShape.
-  int64_t WeightBits = 16, Block = 0, ScaleBytes = 0;
-  bool KContiguous = false; ///< in the weights
-};
-
 class FusionCosts {
 public:
   FusionCosts(llvm::ArrayRef<const target::Target *> Targets,
@@ -59,11 +50,6 @@ public:
   std::optional<Slower> whereGateIsSlower(const FusedGemmSize &Size) const;
   std::optional<Slower> whereRopeIsSlower(const FusedGemmSize &Size,
                                           int64_t Half) const;
-  /// The most rows, up to 16, with which all targets compute a norm of them in
-  /// the kernels of all its GEMMs sooner than in one of its own; 0: not even
-  /// the rows that are typical. Then `Why` is a target of which that is so.
-  int64_t rowsToHold(llvm::ArrayRef<HeldGemm> Gemms,
-                     std::optional<Slower> &Why) const;
   /// Whether all targets have tiles that hold whole heads.
   bool holdHeads(const FusedGemmSize &Size, int64_t Half) const;
   /// Whether the few-row family is for the rows that are typical.

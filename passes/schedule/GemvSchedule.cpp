@@ -18,8 +18,7 @@ using namespace kpc::schedule;
 std::string GemvSchedule::str() const {
   char Text[96];
   std::snprintf(
-      Text, sizeof Text, "gemv %s%s%ldx%ld warps %ld stages %ld tiles %ld",
-      HeldRows ? "rows " : "",
+      Text, sizeof Text, "gemv %s%ldx%ld warps %ld stages %ld tiles %ld",
       !hasCodes()       ? ""
       : WeightBits == 4 ? "int4 "
                         : "int8 ",
@@ -83,14 +82,6 @@ constexpr int64_t TileBytes = 512;
 /// What taking codes apart adds to the products of 8 columns and 32 elements of
 /// K: 8 a lane, at about 1.5 instructions each (not measured).
 constexpr double CodeCycles = 20;
-/// Of rows that blocks compute: microseconds until the first of them are there,
-/// instructions for each element, and lanes of a multiprocessor (not measured).
-constexpr double RowsMicroseconds = 1, RowInstructions = 12, IssueLanes = 128;
-/// The share of that which shows although weights are on their way.
-constexpr double HeldNotHidden = 0.25;
-/// Rows begin so many bytes behind a multiple of 128 (GemvRows.h), and shared
-/// memory in which warps join a row's reductions.
-constexpr int64_t HeldSkew = 64, HeldReductions = 1024;
 /// Shared memory of a block that is not its own.
 constexpr int64_t BlockShared = 1024;
 
@@ -112,15 +103,6 @@ double narrowLines(const GemvSchedule &S, const GemvShape &Shape) {
   if (Line >= 64)
     return HalfLines;
   return Line >= 32 ? ShortLines : HalfSectors;
-}
-
-/// What computing the rows adds, while `Supplied` bytes of weights come for
-/// each multiprocessor.
-double timeOfRows(const GemvShape &Shape, double SuppliedMicroseconds) {
-  double Elements = double(Shape.M) * double(Shape.K);
-  double Time =
-      RowsMicroseconds + Elements * RowInstructions / (IssueLanes * Clock);
-  return std::max(Time * HeldNotHidden, Time - SuppliedMicroseconds);
 }
 
 GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
@@ -160,14 +142,10 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
                           1 / Sharpness);
   Cost.Stream =
       bytesOf(Shape) / Rate * narrowLines(S, Shape) * Bound * std::sqrt(Waste);
-  double Again = (S.HeldRows ? Blocks : Tiles) *
-                 double(std::min<int64_t>(Shape.M, 16)) * double(Shape.K) *
-                 ElementBytes / (Rate * CacheOverMemory);
+  double Again = Tiles * double(std::min<int64_t>(Shape.M, 16)) *
+                 double(Shape.K) * ElementBytes / (Rate * CacheOverMemory);
   Cost.Overhead = StartMicroseconds + (Turns - 1) * BlockMicroseconds +
                   double(S.Tiles) * ReduceMicroseconds + Again * RowsNotHidden;
-  if (S.HeldRows)
-    Cost.Overhead +=
-        timeOfRows(Shape, std::min(Supplied * SmCount, bytesOf(Shape)) / Rate);
   Cost.Total = Cost.Stream * Cost.Fullest + Cost.Overhead;
   return Cost;
 }
@@ -199,11 +177,7 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
   int64_t SmCount = T.Cost.SmCount ? T.Cost.SmCount : int64_t(AnySmCount);
   GemvSchedule S;
   S.StageRows = Shape.MaxM > 8 ? 16 : 8;
-  S.RingRows = Shape.HoldsRows    ? 0
-               : Shape.hasCodes() ? Shape.MaxM
-                                  : S.StageRows;
-  S.HeldRows = Shape.HoldsRows ? Shape.MaxM : 0;
-  S.HeldTypically = std::min(Shape.M, Shape.MaxM);
+  S.RingRows = Shape.hasCodes() ? Shape.MaxM : S.StageRows;
   S.WeightBits = Shape.WeightBits;
   const int64_t Longest = Shape.hasCodes() ? MostStepOfCodes : MostStep;
   for (S.Slices = 1; S.Slices <= 8; ++S.Slices) {
@@ -224,19 +198,14 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
       for (int64_t Stages : {2, 3, 4, 5}) {
         S.Warps = Warps;
         S.Stages = Stages;
-        if (Shape.HoldsRows)
-          S.HeldPitch = (Shape.K + Warps * S.Depth - 1) / (Warps * S.Depth) *
-                            Warps * S.Depth * ElementBytes +
-                        HeldSkew;
         // Two stages leave a warp with nothing on its way where it meets a
         // stage's end; twice the warps hide that. Few warps are for chips with
         // no room for more.
         GemvSchedule More = S;
         More.Warps = 8;
-        int64_t Room =
-            T.Limit.SharedPerBlock - (Shape.HoldsRows ? HeldReductions : 0);
         if (Warps * S.Depth > Longest || (Stages == 2 && Warps < 16) ||
-            S.sharedBytes() > Room || (Warps < 8 && More.sharedBytes() <= Room))
+            S.sharedBytes() > T.Limit.SharedPerBlock ||
+            (Warps < 8 && More.sharedBytes() <= T.Limit.SharedPerBlock))
           continue;
         for (int64_t Tiles : tilesOfBlock(S, Shape, SmCount)) {
           S.Tiles = Tiles;

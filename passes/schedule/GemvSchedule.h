@@ -53,9 +53,6 @@ struct GemvShape {
   /// Of codes: elements of K that share a scale, and the bytes of a scale and
   /// its zero point.
   int64_t Block = 0, ScaleBytes = 0;
-  /// Each block computes the rows before it multiplies them, by a norm, and
-  /// holds them.
-  bool HoldsRows = false;
 
   bool hasCodes() const { return WeightBits < 16; }
 
@@ -73,9 +70,6 @@ struct GemvSchedule {
   int64_t RingRows = 16;  ///< of x in a stage
   int64_t WeightBits = 16;
   int64_t ScaleBytes = 0; ///< of a column's scales and zero points in a stage
-  /// Rows of x that a block computes and holds (0: none), how many there
-  /// typically are, and the bytes from one to the next.
-  int64_t HeldRows = 0, HeldTypically = 0, HeldPitch = 0;
 
   int64_t columns() const { return Slices * 8; }
   int64_t threads() const { return Warps * 32; }
@@ -88,11 +82,9 @@ struct GemvSchedule {
   }
   /// Shared bytes of all rings; with the warps' partial sums.
   int64_t ringBytes() const { return Warps * Stages * stageBytes(); }
-  /// Where held rows begin, behind the partial sums.
-  int64_t heldOffset() const {
+  int64_t sharedBytes() const {
     return ringBytes() + Warps * StageRows * columns() * 4;
   }
-  int64_t sharedBytes() const { return heldOffset() + HeldRows * HeldPitch; }
   std::string str() const;
 };
 

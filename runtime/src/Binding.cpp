@@ -550,17 +550,4 @@ int64_t Binding::bytesTouched(const BoundStep &S, uint8_t Access) const {
   return Bytes;
 }
 
-bool Binding::isComputed(const Place &At) const {
-  bool IsSkipped = false;
-  for (const BoundStep &S : Steps)
-    for (const BoundParam &P : params(S)) {
-      if (P.IsSize || !(P.Access & 2) || !isSamePlace(P.At, At))
-        continue;
-      if (!S.Empty)
-        return true;
-      IsSkipped = true;
-    }
-  return !IsSkipped;
-}
-
 } // namespace kpc::rt

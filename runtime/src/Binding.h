@@ -142,10 +142,6 @@ public:
   /// is given as a pointer and through tensor maps counts once.
   int64_t bytesTouched(const BoundStep &S, uint8_t Access) const;
 
-  /// Whether some step writes the place, or none ever does: a launch without
-  /// blocks leaves it as it was.
-  bool isComputed(const Place &At) const;
-
   const format::Model &table() const { return *Table; }
   /// The value of an expression with the counters of loops as they stand, but
   /// for one of them.

@@ -30,7 +30,6 @@ import gates
 import gemv
 import mma_sync
 import mutations
-import norms
 import products
 import rows
 
@@ -70,9 +69,6 @@ KERNELS = {
     "mma_sync": ("sm_80", lambda: products.case("mma_sync", "fp16", 150, 200, 72, True, False, False,
                                                 schedule="mmasync 64x64x32 warpgroup 64x64 stages 3 group_m 1")),
     "gemv": ("sm_90a", lambda: gemv.case(2, 1096, 2200, "bf16", True, False, 0)),
-    # Two rows at a time by all warps, three times; a block has several tiles.
-    "gemv_rows": ("sm_90a", lambda: norms.plain(5, 1096, 2200, "bf16", True, False, norms.layer, "1..16:opt=2",
-                                                "gemv rows 16x64 warps 8 stages 3 tiles 2")),
     "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False))}
 
 # Those whose sums are in tensor memory.

@@ -176,16 +176,6 @@ def model(layer):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
 
 
-def case(layer):
-    sizes, run_at = {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37}
-    if layer.few:
-        sizes, run_at = {"batch": "1..2:opt=1", "sequence": "1..8:opt=1"}, {"batch": 2, "sequence": 5}
-    if layer.one:
-        sizes, run_at = {"batch": "1", "sequence": "1"}, {"batch": 1, "sequence": 1}
-    return emulated.Case(layer.name, model(layer), sizes, run_at, f"matmul.*turned.* = {layer.schedule}" if layer.schedule else "",
-                         ("--precision", layer.precision, "--io-precision", layer.precision), layer.schedule)
-
-
 def main():
     kpc, driver, folder, *rest = sys.argv[1:]
     target = rest[0] if rest else "sm_90a"
@@ -193,7 +183,15 @@ def main():
     failed = 0
     cases = emulated.sampled(layers(target), lambda layer: (layer.few, layer.one, bool(layer.schedule), layer.interleaved))
     for layer in cases:
-        failed += not run.is_right(case(layer))
+        sizes, run_at = {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37}
+        if layer.few:
+            sizes, run_at = {"batch": "1..2:opt=1", "sequence": "1..8:opt=1"}, {"batch": 2, "sequence": 5}
+        if layer.one:
+            sizes, run_at = {"batch": "1", "sequence": "1"}, {"batch": 1, "sequence": 1}
+        case = emulated.Case(layer.name, model(layer), sizes, run_at,
+                             f"matmul.*turned.* = {layer.schedule}" if layer.schedule else "", ("--precision", layer.precision, "--io-precision", layer.precision),
+                             layer.schedule)
+        failed += not run.is_right(case)
         shown = subprocess.run([kpc, "inspect", run.folder / f"{layer.name}.kpc"], check=True, capture_output=True, text=True).stdout
         builder = " gemv " if layer.few else " gemm " if target in ("sm_90a", "sm_100a") else " mmasync "
         if not any(builder in line and "turned" in line.split()[0] for line in emulated.kernels(shown)):

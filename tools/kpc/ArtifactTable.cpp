@@ -75,10 +75,9 @@ static std::string boundsText(const format::Model &M,
   return Out;
 }
 
-/// What the runtime launches for these sizes.
-static const format::Launch &chosenLaunch(const format::Model &M,
-                                          const format::Launch &L,
-                                          const std::vector<int64_t> &Symbols) {
+/// The kernel that the runtime launches for these sizes.
+static uint32_t chosenKernel(const format::Model &M, const format::Launch &L,
+                             const std::vector<int64_t> &Symbols) {
   auto Holds = [&](const format::SizeBound *B) {
     std::optional<int64_t> Size = evaluate(*M.exprs()->Get(B->size()), Symbols);
     return Size && B->min() <= *Size && *Size <= B->max();
@@ -87,18 +86,8 @@ static const format::Launch &chosenLaunch(const format::Model &M,
     for (const format::Alternative *A : *L.alternatives())
       if (!A->bounds() ||
           std::all_of(A->bounds()->begin(), A->bounds()->end(), Holds))
-        return *A->launch();
-  return L;
-}
-
-/// Whether a launch has blocks at these sizes: a GPU skips it where not.
-static bool isSkipped(const format::Model &M, const format::Launch &L,
-                      const std::vector<int64_t> &Symbols) {
-  if (!L.grid())
-    return false;
-  return std::any_of(L.grid()->begin(), L.grid()->end(), [&](uint32_t Extent) {
-    return evaluate(*M.exprs()->Get(Extent), Symbols) == 0;
-  });
+        return A->launch()->kernel();
+  return L.kernel();
 }
 
 static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
@@ -106,9 +95,7 @@ static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
                                const std::vector<KernelFacts> &Kernels,
                                const std::vector<int64_t> &Symbols) {
   LaunchFacts Out;
-  const format::Launch &Chosen = chosenLaunch(M, L, Symbols);
-  Out.Kernel = Chosen.kernel();
-  Out.IsSkipped = isSkipped(M, Chosen, Symbols);
+  Out.Kernel = chosenKernel(M, L, Symbols);
   Out.Name = textOf(L.name());
   if (L.source_nodes())
     for (const flatbuffers::String *Node : *L.source_nodes())
@@ -330,11 +317,8 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
         Out.LaunchOfStep.back() = Out.Launches.size();
         addPlaces(M, T, *L, Symbols, Placed, Out.Kernels);
         Out.Launches.push_back(launchFacts(M, T, *L, Out.Kernels, Symbols));
+        ++Out.Kernels[Out.Launches.back().Kernel].Launches;
         LaunchFacts &Launch = Out.Launches.back();
-        if (Launch.IsSkipped)
-          Runs = 0;
-        else
-          ++Out.Kernels[Launch.Kernel].Launches;
         Launch.Flops = product(Launch.Flops, Runs);
         Launch.Bytes = product(Launch.Bytes, Runs);
       } else if (S->action_as_Copy()) {

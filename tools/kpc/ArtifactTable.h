@@ -48,9 +48,7 @@ struct KernelFacts {
 /// One launch of the plan.
 struct LaunchFacts {
   size_t Kernel = 0; ///< for the dims asked about
-  /// For these it has no blocks, and is not launched.
-  bool IsSkipped = false;
-  std::string Name; ///< for people
+  std::string Name;  ///< for people
   std::vector<std::string> Nodes;
   /// What it computes, for people; see artifact.fbs. Empty in older artifacts.
   std::string Kind, Title, Scope;

@@ -302,8 +302,6 @@ static Json targetJson(const kpc_target &Target, const TargetFacts &T,
     Json Launch = {{"kernel", T.Kernels[L.Kernel].Symbol},
                    {"name", L.Name},
                    {"nodes", L.Nodes}};
-    if (L.IsSkipped)
-      Launch["skipped"] = true;
     if (!L.Title.empty()) {
       Launch["kind"] = L.Kind;
       Launch["title"] = titleAt(L.Title, Dims);

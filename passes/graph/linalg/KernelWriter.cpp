@@ -14,7 +14,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/linalg/LowerRecurrent.h"
-#include "passes/graph/linalg/LowerStored.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -112,9 +111,9 @@ LogicalResult KernelWriter::write() {
     CurrentLoc = Op.getLoc();
     using Lowering = FailureOr<Value> (*)(Operation *, KernelWriter &);
     FailureOr<Value> Result = failure();
-    for (Lowering Lower : {lowerElementwise, lowerMovement, lowerScatter,
-                           lowerOrder, lowerReduction, lowerContraction,
-                           lowerAttention, lowerQuantised, lowerStored}) {
+    for (Lowering Lower :
+         {lowerElementwise, lowerMovement, lowerScatter, lowerOrder,
+          lowerReduction, lowerContraction, lowerAttention, lowerQuantised}) {
       Result = Lower(&Op, *this);
       if (succeeded(Result))
         break;
@@ -132,7 +131,6 @@ LogicalResult KernelWriter::write() {
     storeOutput(tensor(V), typeOf(V), Rows.typeOf(Region.getOutputs()[I]),
                 Entry->getArgument(Inputs + I));
   func::ReturnOp::create(B, CurrentLoc);
-  setLaunchedIf(Region, *this);
   return success();
 }
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/GpuBuilder.h"
 #include "dialects/kernel/Kernel.h"
-#include "dialects/kernel/KernelStored.h"
 #include "passes/kernels/form/BoolStorage.h"
 #include "passes/kernels/gpu/ApproximateMath.h"
 #include "passes/kernels/gpu/FormedFor.h"
@@ -45,16 +44,12 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
                                        Func.getFunctionType(), SharedTypes);
   for (NamedAttribute Attr : Func->getDiscardableAttrs())
     if (Attr.getName() !=
-            kernel::KernelDialect::ForcedScheduleAttrHelper::getNameStr() &&
-        Attr.getName() != kernel::LaunchedIfName)
+        kernel::KernelDialect::ForcedScheduleAttrHelper::getNameStr())
       Kernel->setAttr(Attr.getName(), Attr.getValue());
   Kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), B.getUnitAttr());
   Kernel.setKnownBlockSize(Launch.Block);
-  std::string Blocks = Launch.Grid[0];
-  if (auto If = Func->getAttrOfType<StringAttr>(kernel::LaunchedIfName))
-    Blocks = (*shape::Expr::parse(Blocks) * *shape::Expr::parse(If.getValue()))
-                 .str();
-  ArrayAttr Grid = B.getStrArrayAttr({Blocks, Launch.Grid[1], Launch.Grid[2]});
+  ArrayAttr Grid =
+      B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1], Launch.Grid[2]});
   Kernel->setAttr(kernel::KernelDialect::LaunchAttrHelper::getNameStr(),
                   kernel::LaunchAttr::get(B.getContext(), Grid,
                                           B.getDenseI32ArrayAttr(Launch.Block),

@@ -45,7 +45,6 @@ module attributes {graph.symbols = {n = {min = 2, max = 8}}} {
     // Where values come from.
     %21 = graph.sizes #graph.dims<[n, "n*2"]>
     %22 = graph.weight "digits.onnx#conv1.weight" [] : !graph.tensor<[16, 1, 3, 3], f32>
-    %25 = graph.stored %19 in %x above 4 : !x
-    return %2, %11, %25, %20, %21, %22 : !graph.tensor<[4, "n*2"], f32>, !row, !x, !graph.tensor<[4], i64>, !graph.tensor<[2], i64>, !graph.tensor<[16, 1, 3, 3], f32>
+    return %2, %11, %19, %20, %21, %22 : !graph.tensor<[4, "n*2"], f32>, !row, !x, !graph.tensor<[4], i64>, !graph.tensor<[2], i64>, !graph.tensor<[16, 1, 3, 3], f32>
   }
 }

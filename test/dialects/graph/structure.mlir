@@ -32,25 +32,6 @@ func.func @region(%x: !x, %w: !w) -> !y {
   return %0 : !y
 }
 
-// CHECK-LABEL: func.func @stored(
-func.func @stored(%x: !x, %w: !w) -> !y {
-  // CHECK: graph.region "norm"(%{{.*}}) : (!graph.tensor<[n, 8], f32>) -> !graph.tensor<[n, 8], f32> attributes {graph.launched_above = 16 : i64} {
-  %n = graph.region "norm" (%x) : (!x) -> !x attributes {graph.launched_above = 16 : i64} {
-  ^bb0(%a: !x):
-    %1 = graph.relu %a : !x
-    graph.yield %1 : !x
-  }
-  %0 = graph.region "norm+mm" (%x, %n, %w) : (!x, !x, !w) -> !y {
-  ^bb0(%a: !x, %m: !x, %b: !w):
-    %1 = graph.relu %a : !x
-    // CHECK: graph.stored %{{.*}} in %{{.*}} above 16 : <[n, 8], f32>
-    %2 = graph.stored %1 in %m above 16 : !x
-    %3 = graph.matmul %2, %b : !x, !w
-    graph.yield %3 : !y
-  }
-  return %0 : !y
-}
-
 // CHECK-LABEL: func.func @region_of_nothing(
 func.func @region_of_nothing() {
   // CHECK: graph.region "nothing"() : () -> () {

@@ -61,21 +61,3 @@ func.func @weights(%x: memref<f16>, %w: memref<f16>, %y: memref<f16>)
     attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2], weight_bytes = [0, 1179648]>} {
   return
 }
-
-// A kernel that is not launched for up to 16 rows, and one that computes them then: with more it may read them.
-// CHECK-LABEL: @launched
-// CHECK-SAME: kernel.launched_if = "min(1, floordiv(arg2, 17))"
-func.func @launched(%x: memref<f32>, %y: memref<f32>, %n: index)
-    attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>, kernel.launched_if = "min(1, floordiv(arg2, 17))"} {
-  return
-}
-// CHECK-LABEL: @stored
-// CHECK: kernel.stored_above = 16 : i64
-func.func @stored(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
-  %y = linalg.generic {indexing_maps = [affine_map<(i)->(i)>, affine_map<(i)->(i)>, affine_map<(i)->(i)>], iterator_types = ["parallel"]}
-      ins(%a, %b : tensor<?xf32>, tensor<?xf32>) outs(%a : tensor<?xf32>) attrs = {kernel.stored_above = 16 : i64} {
-  ^bb0(%c: f32, %d: f32, %o: f32):
-    linalg.yield %c : f32
-  } -> tensor<?xf32>
-  return %y : tensor<?xf32>
-}

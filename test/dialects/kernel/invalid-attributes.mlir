@@ -284,24 +284,3 @@ func.func @f(%x: memref<f32>) attributes {kernel.tiles = #kernel.tiles<bits = 2,
 func.func @f(%x: memref<f32>) attributes {kernel.tiles = #kernel.tiles<bits = 4, block = 64, offset = 0>} {
   return
 }
-
-// -----
-
-// expected-error @below {{has 'kernel.launched_if = "rows >"', which is no attribute of kernels}}
-func.func @f(%x: memref<f32>) attributes {kernel.launched_if = "rows >"} {
-  return
-}
-
-// -----
-
-// expected-error @below {{expected 'kernel.launched_if' to name sizes among the arguments, got 'arg0'}}
-func.func @f(%x: memref<f32>) attributes {kernel.launched_if = "min(1, arg0)"} {
-  return
-}
-
-// -----
-
-// expected-error @below {{expected 'kernel.stored_above' at a linalg.generic, got a function}}
-func.func @f(%x: memref<f32>) attributes {kernel.stored_above = 16 : i64} {
-  return
-}

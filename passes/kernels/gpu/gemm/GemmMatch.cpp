@@ -8,7 +8,6 @@
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
 #include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/RootShape.h"
-#include "passes/kernels/form/StoredRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -501,86 +500,6 @@ std::optional<GemmMatch> GemmMatch::readPair(Forms &Own) {
       P->K != Other->K || P->Batch != Other->Batch ||
       P->A.Argument != Other->A.Argument || !haveOneLayout(P->A, Other->A) ||
       !haveOneLayout(P->B, Other->B))
-    return std::nullopt;
-  P->Second.emplace(DualGemm{Other->C, Other->B});
-  return P;
-}
-
-/// The tensor that a GEMM's operand is, behind what only widens or hands on its
-/// elements, and the 16-bit type that they were rounded to (`Rounded`; null:
-/// they were not).
-static Value computedBehind(Value Tensor, Type &Rounded) {
-  while (auto Op = Tensor.getDefiningOp<linalg::GenericOp>()) {
-    Value Yielded = Op.getBody()->getTerminator()->getOperand(0);
-    if (Op.getNumReductionLoops() || Op->getNumResults() != 1)
-      break;
-    if (auto Wide = Yielded.getDefiningOp<arith::ExtFOp>();
-        Wide && Wide.getIn().getDefiningOp<arith::TruncFOp>()) {
-      Rounded = Wide.getIn().getType();
-      break;
-    }
-    bool IsSame = (Op.getNumDpsInputs() == 1 || isStoredRows(Op)) &&
-                  Yielded == Op.getBody()->getArgument(0) &&
-                  llvm::all_of(Op.getIndexingMapsArray(),
-                               [](AffineMap Map) { return Map.isIdentity(); });
-    if (!IsSame)
-      break;
-    Tensor = Op.getDpsInputOperand(0)->get();
-  }
-  return Tensor;
-}
-
-std::optional<GemmMatch> GemmMatch::readOneBehindRows(FusedKernel &Form) {
-  std::optional<GemmMatch> P = readD(Form);
-  if (!P || P->C.M.Loops.size() != 1 || P->C.K.Loops.size() != 1)
-    return std::nullopt;
-  const Contraction &C = P->C;
-  MLIRContext *Context = C.A.Map.getContext();
-  AffineMap Plain = AffineMap::get(C.A.Map.getNumDims(), 0,
-                                   {getAffineDimExpr(C.M.Loops[0], Context),
-                                    getAffineDimExpr(C.K.Loops[0], Context)},
-                                   Context);
-  P->ComputedA = computedBehind(C.A.Tensor, P->A.Element);
-  if (C.A.Map != Plain || memoryOf(P->ComputedA))
-    return std::nullopt;
-  AffineMap MapB = C.B.Map;
-  bool IsRead = placeOperand(P->B, C.B.Tensor, MapB);
-  if (!IsRead)
-    P->Codes = tiledCodes(C);
-  if (IsRead ? !readStrides(P->B, MapB, C, C.K, C.N) : !P->Codes)
-    return std::nullopt;
-  // Values of a 16-bit model are rounded where they are stored alone: A has the
-  // weights' type there.
-  if (!P->A.Element)
-    P->A.Element = IsRead ? P->B.Element : P->Codes->Scales.Element;
-  if (!P->A.Element.isF16() && !P->A.Element.isBF16())
-    return std::nullopt;
-  P->A.ColumnStride = Expr(1);
-  P->A.RowStride = P->K;
-  P->RowsAtOnce = P->Facts.range(P->M).Max;
-  if (std::optional<StoredRows> Stored = StoredRows::find(Form.Func))
-    P->RowsAtOnce = std::min(P->RowsAtOnce, Stored->Above);
-  return P;
-}
-
-std::optional<GemmMatch> GemmMatch::readBehindRows(FusedKernel &Form,
-                                                   Forms &Own) {
-  SmallVector<linalg::LinalgOp> Gemms;
-  for (auto Op : Form.Func.getOps<kernel::GemmOp>())
-    Gemms.push_back(cast<linalg::LinalgOp>(Op.getOperation()));
-  if (Gemms.empty() || Gemms.size() > 2)
-    return std::nullopt;
-  Own.First = Form.withRoot(Gemms.front());
-  std::optional<GemmMatch> P = readOneBehindRows(Own.First);
-  if (!P || Gemms.size() == 1)
-    return P;
-  Own.Second = Form.withRoot(Gemms.back());
-  std::optional<GemmMatch> Other = readOneBehindRows(Own.Second);
-  bool IsPair = Other && P->ComputedA == Other->ComputedA && !P->Codes &&
-                !Other->Codes && P->M == Other->M && P->N == Other->N &&
-                P->K == Other->K && !P->RotateHalf && !Other->RotateHalf &&
-                haveOneLayout(P->B, Other->B);
-  if (!IsPair)
     return std::nullopt;
   P->Second.emplace(DualGemm{Other->C, Other->B});
   return P;

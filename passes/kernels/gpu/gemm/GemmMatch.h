@@ -93,12 +93,6 @@ struct GemmMatch {
     int64_t Bits = 0, Block = 0, Offset = 0;
   };
   std::optional<TiledCodes> Codes = {};
-  /// A is computed, not in memory: this tensor, of numbers that A's element
-  /// type holds. Then `A` has that type and no place.
-  mlir::Value ComputedA = {};
-  /// Of a computed A, so many rows at most were asked for: others take as many
-  /// at a time.
-  int64_t RowsAtOnce = 0;
   /// RoPE: element j of a row of D also reads accumulator j ± RotateHalf. 0: no
   /// RoPE.
   int64_t RotateHalf = 0;
@@ -113,9 +107,6 @@ struct GemmMatch {
   static std::optional<GemmMatch> readAny(FusedKernel &Form, Forms &Own);
   /// As `read` where B is `Codes` (kernel.tiles).
   static std::optional<GemmMatch> readTiled(FusedKernel &Form);
-  /// As `readAny` and `readTiled` where rows of A are `ComputedA`, with
-  /// reductions of their own: a norm in front of one GEMM or two.
-  static std::optional<GemmMatch> readBehindRows(FusedKernel &Form, Forms &Own);
   /// As `read` without A and B, of which the caller knows more: a
   /// convolution's.
   static std::optional<GemmMatch> readResult(FusedKernel &Form);
@@ -155,7 +146,6 @@ private:
                                         Groups How = Groups::Plain);
   static std::optional<GemmMatch> readWithRotateHalf(FusedKernel &Form);
   static std::optional<GemmMatch> readPair(Forms &Own);
-  static std::optional<GemmMatch> readOneBehindRows(FusedKernel &Form);
 };
 
 /// What the distances between matrices of a batch are multiples of; 0: there is

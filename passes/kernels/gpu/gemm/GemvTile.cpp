@@ -158,30 +158,17 @@ GemvTile::Values GemvTile::rowsOf(Value RowsAt, int64_t Offset, int64_t Part) {
       W.B, W.Loc, W.B.getI32Type(),
       W.B.createOrFold<arith::SubIOp>(W.Loc, RowsHere, W.index(1)));
   Value Row = W.B.createOrFold<arith::MinUIOp>(W.Loc, add32(G, Offset), Last);
-  if (Held) {
-    Value InRow = mul32(add32(T, Part * 4), PieceBytes);
-    return load16(add32(add32(RowsAt, mul32(Row, S.HeldPitch)), InRow));
-  }
   Value Piece = xor32(add32(T, Part * 4), rowSwizzle(Row));
   Value InStage =
       add32(mul32(Row, S.Depth * ElementBytes), mul32(Piece, PieceBytes));
   return load16(add32(RowsAt, InStage));
 }
 
-/// Where a stage's rows begin; `Slice` is its number among the warps' turns.
-Value GemvTile::rowsOfStage(Value Stage, Value Slice) {
-  if (!Held)
-    return add32(Stage, S.weightBytes());
-  Value Turn = arith::IndexCastOp::create(W.B, W.Loc, W.B.getI32Type(), Slice);
-  Value Number = add32(mul32(Turn, S.Warps), Warp);
-  return add32(HeldAt, mul32(Number, S.Depth * ElementBytes));
-}
-
-GemvTile::Values GemvTile::multiplyStage(Value Stage, Value RowsAt,
-                                         ValueRange Before) {
+GemvTile::Values GemvTile::multiplyStage(Value Stage, ValueRange Before) {
   if (P.Codes)
-    return multiplyCodes(Stage, RowsAt, Before);
+    return multiplyCodes(Stage, Before);
   Values Sums(Before);
+  Value RowsAt = add32(Stage, S.weightBytes());
   for (int64_t Part = 0; Part < S.Depth / StepK; ++Part) {
     Values Upper = rowsOf(RowsAt, 0, Part);
     Values Lower(4, i32(0));
@@ -194,40 +181,6 @@ GemvTile::Values GemvTile::multiplyStage(Value Stage, Value RowsAt,
     }
   }
   return Sums;
-}
-
-//===----------------------------------------------------------------------===//
-// Rows that the kernel computes
-//===----------------------------------------------------------------------===//
-
-/// The rows from `FirstRow` on; all warps have done with those before.
-void GemvTile::holdRows() {
-  schedule::RowSchedule How = Held->scheduleFor(S.threads(), S.HeldTypically);
-  GemvRows Rows(W, Held->K, How, HeldRows);
-  Rows.write(FirstRow, RowsHere, S.HeldRows, Held->Lanes, Held->Length);
-  if (failed(Rows.Result))
-    Result = failure();
-}
-
-/// Beyond K weights are zeros, which what lay in memory before may not meet: it
-/// might be no number.
-void GemvTile::zeroBehindRows() {
-  int64_t First = Held->Length,
-          End = llvm::alignTo(First, uint64_t(S.Depth * S.Warps)),
-          Pieces = (End - First) / ThreadK, All = Pieces * S.HeldRows;
-  auto Eight = VectorType::get({ThreadK}, P.A.Element);
-  for (int64_t Start = 0; Start < All; Start += S.threads()) {
-    Value Number = add32(Thread, Start);
-    W.when(W.less(toIndex(Number), W.index(All)), [&] {
-      Value Zero =
-          arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Eight));
-      Value Row = toIndex(div32(Number, Pieces));
-      Value At = toIndex(add32(mul32(rem32(Number, Pieces), ThreadK), First));
-      auto Store = vector::StoreOp::create(W.B, W.Loc, Zero, HeldRows,
-                                           ValueRange{Row, At});
-      Store.setAlignment(PieceBytes);
-    });
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -323,14 +276,6 @@ void GemvTile::placeThread() {
                       MemRefLayoutAttrInterface(), Space);
   Partial = memref::ViewOp::create(W.B, W.Loc, Sums, Shared,
                                    W.index(S.ringBytes()), ValueRange());
-  if (!Held)
-    return;
-  auto Rows = MemRefType::get({S.HeldRows, S.HeldPitch / ElementBytes},
-                              P.A.Element, MemRefLayoutAttrInterface(), Space);
-  HeldRows = memref::ViewOp::create(W.B, W.Loc, Rows, Shared,
-                                    W.index(S.heldOffset()), ValueRange());
-  HeldAt = add32(Base, S.heldOffset());
-  zeroBehindRows();
 }
 
 void GemvTile::prepare() {
@@ -339,8 +284,7 @@ void GemvTile::prepare() {
   Rows = W.size(P.C.M.Sizes);
   Columns = W.size(P.C.N.Sizes);
   Sum = W.size(P.C.K.Sizes);
-  if (!Held)
-    RowStrideA = valueOf(W, P, P.A.RowStride);
+  RowStrideA = valueOf(W, P, P.A.RowStride);
   if (!P.Codes)
     StrideB = valueOf(W, P, KContiguous ? P.B.ColumnStride : P.B.RowStride);
   auto Address = [&](const Matrix &M) -> Value {
@@ -348,8 +292,7 @@ void GemvTile::prepare() {
         flatView(W, P.C.R.Form.Func.getArgument(M.Argument), M.Element);
     return memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Flat);
   };
-  if (!Held)
-    BaseA = Address(P.A);
+  BaseA = Address(P.A);
   BaseB = Address(P.Codes ? P.Codes->Tiles : P.B);
   if (P.Codes)
     BaseScales = Address(P.Codes->Scales);
@@ -378,12 +321,10 @@ void GemvTile::prepare() {
 void GemvTile::rowsFrom(Value First) {
   FirstRow = First;
   RowsHere = least(W.B.createOrFold<arith::SubIOp>(W.Loc, Rows, First),
-                   W.index(std::min(stageRows(), rowsAtOnce())));
+                   W.index(stageRows()));
   Place At = {Ring, W.index(0), W.index(0)};
   for (int64_t Stage = 0; Stage + 1 < S.Stages; ++Stage)
     At = fill(At);
-  if (Held)
-    holdRows();
   auto Four = VectorType::get({4}, W.B.getF32Type());
   Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Four));
   Value Stage = Ring;
@@ -392,17 +333,16 @@ void GemvTile::rowsFrom(Value First) {
          [&](Value Tile, ValueRange OfTile) {
            Values Carried(OfTile);
            Carried.append(S.Slices, Zero);
-           Values Done = W.loop(
-               Start, Slices, Step, Carried, [&](Value Slice, ValueRange In) {
+           Values Done =
+               W.loop(Start, Slices, Step, Carried, [&](Value, ValueRange In) {
                  NVVM::CpAsyncWaitGroupOp::create(W.B, W.Loc, S.Stages - 2);
                  NVVM::SyncWarpOp::create(W.B, W.Loc, i32(-1));
                  // The stage that was read last is free.
                  Place Then = fill({In[1], In[2], In[3]});
                  Values Next = {nextStage(In[0]), Then.Stage, Then.Tile,
                                 Then.Slice};
-                 Value RowsAt = rowsOfStage(In[0], Slice);
-                 llvm::append_range(
-                     Next, multiplyStage(In[0], RowsAt, In.drop_front(4)));
+                 llvm::append_range(Next,
+                                    multiplyStage(In[0], In.drop_front(4)));
                  return Next;
                });
            storePartial(ArrayRef<Value>(Done).drop_front(4));
@@ -421,7 +361,7 @@ LogicalResult GemvTile::emit(bool SeveralTiles) {
     rowsFrom(Start);
     return Result;
   }
-  W.loop(Start, Rows, W.index(rowsAtOnce()), {}, [&](Value First, ValueRange) {
+  W.loop(Start, Rows, W.index(TileM), {}, [&](Value First, ValueRange) {
     rowsFrom(First);
     return Values();
   });

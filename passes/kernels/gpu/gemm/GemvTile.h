@@ -19,8 +19,6 @@
 ///   of K those from 8 t to 8 t + 7 of rows g and g + 8, in one
 ///             load; of weights the same, as they are where K is contiguous, by
 ///             ldmatrix.trans where columns are
-///   rows      where the kernel computes them (GemvRows.h), stages have weights
-///             alone, and fragments come from the rows that the block holds
 ///   halves    a tile's columns, where results of two columns meet: the second
 ///             half is the second matrix's, or `RotateHalf` columns behind
 ///
@@ -29,7 +27,6 @@
 #define KPC_PASSES_KERNELS_GPU_GEMM_GEMVTILE_H
 
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
-#include "passes/kernels/gpu/gemm/GemvRows.h"
 #include "passes/schedule/GemvSchedule.h"
 
 namespace kpc::kernels {
@@ -50,15 +47,13 @@ public:
   /// Elements of K that two products take, and bytes of a tile of codes.
   static constexpr int64_t StepK = 32, TileBytes = 512;
 
-  /// `Held`: the rows of A where the kernel computes them, else null.
   GemvTile(GpuWriter &W, const GemmMatch &P, const schedule::GemvSchedule &S,
-           bool KeepInCache, ComputedRows *Held)
-      : W(W), P(P), S(S), KeepInCache(KeepInCache), Held(Held) {}
+           bool KeepInCache)
+      : W(W), P(P), S(S), KeepInCache(KeepInCache) {}
 
   /// Of a tile: half of the sums' where there are two products.
   int64_t resultColumns() const { return P.Second ? half() : S.columns(); }
-  int64_t rowsAtOnce() const { return Held ? S.HeldRows : TileM; }
-  /// `SeveralTiles`: of rows.
+  /// `SeveralTiles`: of 16 rows.
   mlir::LogicalResult emit(bool SeveralTiles);
 
 private:
@@ -112,8 +107,7 @@ private:
                        mlir::Value Zero);
   mlir::Value scaled(mlir::Value Product, mlir::Value ScalesAt,
                      mlir::Value Sums);
-  Values multiplyCodes(mlir::Value Stage, mlir::Value RowsAt,
-                       mlir::ValueRange Sums);
+  Values multiplyCodes(mlir::Value Stage, mlir::ValueRange Sums);
   int64_t blocksOfStage() const {
     return std::max<int64_t>(S.Depth / P.Codes->Block, 1);
   }
@@ -122,13 +116,9 @@ private:
   }
 
   Values load16(mlir::Value At);
-  void holdRows();
-  void zeroBehindRows();
-  mlir::Value rowsOfStage(mlir::Value Stage, mlir::Value Slice);
   Values rowsOf(mlir::Value RowsAt, int64_t Offset, int64_t Part);
   Values weightsOf(mlir::Value From, int64_t Part, int64_t Slice);
-  Values multiplyStage(mlir::Value Stage, mlir::Value RowsAt,
-                       mlir::ValueRange Sums);
+  Values multiplyStage(mlir::Value Stage, mlir::ValueRange Sums);
   mlir::Value multiply(llvm::ArrayRef<mlir::Value> Upper,
                        llvm::ArrayRef<mlir::Value> Lower,
                        llvm::ArrayRef<mlir::Value> Weights, int64_t Half,
@@ -148,14 +138,12 @@ private:
   const GemmMatch &P;
   const schedule::GemvSchedule &S;
   const bool KeepInCache;
-  ComputedRows *const Held;
   bool KContiguous = false, HasLower = true;
   mlir::Value Rows, Columns, Sum, RowStrideA, StrideB, Tiles, Slices;
   mlir::Value BaseA, BaseB, BaseSecondB; ///< addresses, as index
   mlir::Value BaseScales, BaseZeros;
   mlir::Value Thread, Warp, Lane, G, T, Ring, Policy, Partial;
   mlir::Value FirstRow, RowsHere;
-  mlir::Value HeldRows, HeldAt; ///< rows of A: as a memref, and their address
   mlir::LogicalResult Result = mlir::success();
 };
 

@@ -228,13 +228,12 @@ Value GemvTile::scaled(Value Product, Value ScalesAt, Value Sums) {
   return vector::FromElementsOp::create(W.B, W.Loc, Sums.getType(), Parts);
 }
 
-GemvTile::Values GemvTile::multiplyCodes(Value Stage, Value RowsAt,
-                                         ValueRange Before) {
+GemvTile::Values GemvTile::multiplyCodes(Value Stage, ValueRange Before) {
   Values Sums(Before);
+  Value RowsAt = add32(Stage, S.weightBytes());
   int64_t Bytes = bytesOf(P.Codes->Scales), Blocks = blocksOfStage(),
           Steps = S.Depth / StepK / Blocks, Words = P.Codes->Bits / 4;
-  Value ScalesAt =
-      add32(add32(Stage, S.weightBytes() + S.rowBytes()), mul32(T, 2 * Bytes));
+  Value ScalesAt = add32(add32(RowsAt, S.rowBytes()), mul32(T, 2 * Bytes));
   SmallVector<Values> Codes;
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
     Codes.push_back(load16(

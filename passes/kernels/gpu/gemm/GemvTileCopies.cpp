@@ -178,8 +178,7 @@ GemvTile::Place GemvTile::fill(Place At) {
       copyWeightsAlongK(To, Column, First);
     else
       copyWeightsAlongColumns(To, Column, First);
-    if (!Held)
-      copyRows(add32(To, S.weightBytes()), First);
+    copyRows(add32(To, S.weightBytes()), First);
   });
   NVVM::CpAsyncCommitGroupOp::create(W.B, W.Loc);
   Value Next = W.add(At.Slice, W.index(1));

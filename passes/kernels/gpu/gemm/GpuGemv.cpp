@@ -43,9 +43,6 @@ bool isAligned(const GemmMatch &P, const Expr &Stride, int64_t Elements) {
 
 /// Rows that this builder is for, or fewer.
 bool hasFewRows(const GemmMatch &P) {
-  // No other family computes rows, and fusion has asked this one.
-  if (P.ComputedA)
-    return true;
   return schedule::isForFewRows(typicalProduct(P.C.M.Sizes, UnknownExtent),
                                 P.Facts.range(P.M).Max,
                                 !P.Second && !P.RotateHalf);
@@ -117,10 +114,8 @@ std::optional<schedule::Refusal> refusalOfCodes(GemmMatch &P) {
 
 GemvShape shapeOf(GemmMatch &P) {
   GemvShape Shape;
-  Shape.HoldsRows = P.ComputedA != Value();
   Shape.M = typicalProduct(P.C.M.Sizes, UnknownExtent);
-  Shape.MaxM =
-      std::min(P.ComputedA ? P.RowsAtOnce : P.Facts.range(P.M).Max, TileM);
+  Shape.MaxM = std::min(P.Facts.range(P.M).Max, TileM);
   Shape.Products = P.Second ? 2 : 1;
   Shape.RotateHalf = P.RotateHalf;
   Shape.N = typicalProduct(P.C.N.Sizes, UnknownExtent) * Shape.Products;
@@ -139,29 +134,11 @@ GemvShape shapeOf(GemmMatch &P) {
   return Shape;
 }
 
-/// A GEMM of few rows, and what it was read from.
-struct FewRowGemm {
-  GemmMatch::Forms Own;
-  std::optional<GemmMatch> P;
-  std::optional<ComputedRows> Held; ///< rows of A that the kernel computes
-
-  /// `P` is none where the kernel is something else.
-  void read(FusedKernel &Form) {
-    std::optional<GemmMatch> Plain = GemmMatch::readAny(Form, Own);
-    if (Plain)
-      P.emplace(std::move(*Plain));
-    else if (std::optional<GemmMatch> Other =
-                 Form.SeveralRoots ? GemmMatch::readBehindRows(Form, Own)
-                                   : GemmMatch::readTiled(Own.First))
-      P.emplace(std::move(*Other));
-  }
-};
-
-LogicalResult emitGemv(FewRowGemm &Gemm, const GemvSchedule &S, bool FitsCache,
+LogicalResult emitGemv(GemmMatch::Forms &Own, GemmMatch &P,
+                       const GemvSchedule &S, bool FitsCache,
                        GpuLaunch &Launch) {
-  GemmMatch &P = *Gemm.P;
-  GpuWriter W(Gemm.Own.First);
-  GemvTile Tile(W, P, S, FitsCache, Gemm.Held ? &*Gemm.Held : nullptr);
+  GpuWriter W(Own.First);
+  GemvTile Tile(W, P, S, FitsCache);
   Expr Columns(Tile.resultColumns() * S.Tiles);
   Expr Blocks = P.N.ceilDiv(Columns);
   if (P.Facts.range(P.M).Min < 1) // none where there is no row to read
@@ -169,35 +146,29 @@ LogicalResult emitGemv(FewRowGemm &Gemm, const GemvSchedule &S, bool FitsCache,
   Launch.Grid[0] = Blocks.str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
   Launch.SharedBytes = S.sharedBytes();
-  return Tile.emit(P.Facts.range(P.M).Max > Tile.rowsAtOnce());
+  return Tile.emit(P.Facts.range(P.M).Max > TileM);
 }
 
 } // namespace
 
 FamilyAnswer queryGpuGemv(FusedKernel &Form, const target::Target &T) {
-  auto Gemm = std::make_shared<FewRowGemm>();
-  Gemm->read(Form);
-  if (!Gemm->P)
+  auto Own = std::make_shared<GemmMatch::Forms>();
+  std::optional<GemmMatch> Plain = GemmMatch::readAny(Form, *Own);
+  std::optional<GemmMatch> Read = Plain || Form.FirstRoot
+                                      ? std::move(Plain)
+                                      : GemmMatch::readTiled(Own->First);
+  if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
-  GemmMatch &P = *Gemm->P;
   if (std::optional<schedule::Refusal> No =
-          P.Codes ? refusalOfCodes(P) : refusalOf(P))
+          Read->Codes ? refusalOfCodes(*Read) : refusalOf(*Read))
     return FamilyAnswer::refuse(*No);
-  if (P.ComputedA) {
-    std::string Why;
-    std::optional<ComputedRows> Held =
-        ComputedRows::read(Gemm->Own.First, P, Why);
-    if (Held)
-      Gemm->Held.emplace(std::move(*Held));
-    else
-      return FamilyAnswer::refuse(RefusalKind::Form, Why);
-  }
-  GemvShape Shape = shapeOf(P);
+  auto P = std::make_shared<GemmMatch>(std::move(*Read));
+  GemvShape Shape = shapeOf(*P);
   bool FitsCache = schedule::fitsCache(Shape, T);
   return FamilyAnswer::offer(
       schedule::rankGemvSchedules(Shape, T),
-      [Gemm, FitsCache](const GemvSchedule &S, GpuLaunch &Launch) {
-        return emitGemv(*Gemm, S, FitsCache, Launch);
+      [Own, P, FitsCache](const GemvSchedule &S, GpuLaunch &Launch) {
+        return emitGemv(*Own, *P, S, FitsCache, Launch);
       });
 }
 

@@ -31,8 +31,9 @@
 /// The code fixes the order of every join.
 ///
 //===----------------------------------------------------------------------===//
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/GpuReduction.h"
 #include "passes/kernels/gpu/rows/RowChoice.h"
-#include "passes/kernels/gpu/rows/RowNest.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -43,13 +44,392 @@ namespace kpc::kernels {
 
 using schedule::RowSchedule;
 
+namespace {
+
+constexpr int64_t WarpThreads = 32;
 /// Elements of a thread that are on the way at once where a row is walked.
-static constexpr int64_t LongElements = 16;
+constexpr int64_t LongElements = 16;
 /// Threads of a multiprocessor that a kernel with several ways leaves room for.
 /// Left to its own judgement ptxas 13.0 keeps such a kernel to 72 registers and
 /// spills a word on sm_100a; with 640 threads it spills on sm_80, with 512
 /// nowhere.
-static constexpr int64_t ResidentThreads = 512;
+constexpr int64_t ResidentThreads = 512;
+/// How the elements of a row are reached.
+struct Way {
+  int64_t Lanes = 1, Accesses = 1;
+  bool Aligned = false; ///< strides were checked when the kernel runs
+  bool Exact = false;   ///< the row fills all threads
+  /// Vectors begin where alignment allows: see RowChoice::Strides.
+  llvm::ArrayRef<OpFoldResult> Strides = {};
+
+  /// Whether the first aligned element may not be the row's first.
+  bool startsAnywhere() const {
+    return llvm::any_of(Strides, [&](OpFoldResult Stride) {
+      return divisorOf(Stride) % Lanes != 0;
+    });
+  }
+};
+
+class RowNest {
+public:
+  RowNest(GpuWriter &W, RowKernel &K, const RowSchedule &S)
+      : W(W), K(K), S(S) {}
+
+  void placeThread();
+  /// The row in registers.
+  void keep(const Way &How);
+  /// The row from memory, again for each reduction.
+  void walk(const Way &How);
+  Value length() { return Length; }
+
+  LogicalResult Result = success();
+
+private:
+  using Values = SmallVector<Value>;
+  /// Neighbours that one access loads.
+  struct Part {
+    Value First;  ///< index in the row
+    Value Inside; ///< null: always
+    int64_t Lanes = 1;
+  };
+
+  void forgetReductions() { Known.clear(); }
+  SmallVector<Part> partsFrom(Value Base, const Way &How);
+  SmallVector<Part> edges(const Way &How);
+  Value elementsBefore(const Way &How);
+  void startLoads(LaneLoads &Loads, Value First, const Way &How);
+  Values fold(const RowReduction &R, ArrayRef<Part> Parts, const Way &How);
+  Values at(Value InRow);
+  Values foldPart(const RowReduction &R, const Part &P, const Way &How,
+                  Values Start);
+  Values neutrals(const RowReduction &R);
+  void finish(const RowReduction &R, Values Partial);
+  Value reduceThreads(Operation *Combiner, Value V);
+  void storeWide(const Part &P, const Way &How);
+  void storeNarrow();
+  void hookReductions();
+
+  GpuWriter &W;
+  RowKernel &K;
+  const RowSchedule &S;
+  Value Thread, Lane, RowInBlock, IsRow, Length;
+  SmallVector<Value> Outer;
+  llvm::DenseMap<Operation *, SmallVector<Value>> Known;
+  llvm::DenseMap<Value, SmallVector<Value>> Places; ///< see at()
+};
+
+void RowNest::placeThread() {
+  Thread = W.thread();
+  auto Divide = [&](auto Kind, int64_t By) -> Value {
+    return W.B.createOrFold<decltype(Kind)>(W.Loc, Thread, W.index(By));
+  };
+  Value Row = W.block();
+  Lane = Thread;
+  RowInBlock = W.index(0);
+  if (S.Rows > 1) {
+    Lane = Divide(arith::RemUIOp(), S.Threads);
+    RowInBlock = Divide(arith::DivUIOp(), S.Threads);
+    Row = W.add(W.mul(Row, W.index(S.Rows)), RowInBlock);
+    // The last block's spare threads compute its last row again.
+    Value Rows = W.size(K.OuterSizes);
+    IsRow = W.less(Row, Rows);
+    Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Rows, W.index(1));
+    Row = arith::MinSIOp::create(W.B, W.Loc, Row, Last);
+  }
+  Outer = W.split(Row, K.OuterSizes, Reduction::boundOf(K.OuterSizes));
+  Length = W.size(K.RowSizes);
+  hookReductions();
+}
+
+/// Results of reductions that are done stand for their tensors wherever these
+/// are read: RowKernel has made sure that it is at the row's own place.
+void RowNest::hookReductions() {
+  W.Emitter.setElementHook(
+      [this](OpBuilder &, Location, Value Tensor, ValueRange) -> Value {
+        auto It = Known.find(Tensor.getDefiningOp());
+        if (It == Known.end())
+          return {};
+        return It->second[cast<OpResult>(Tensor).getResultNumber()];
+      });
+}
+
+/// The place of an element, outer dimensions first. The same values each time,
+/// by which the emitter knows an element that it has.
+RowNest::Values RowNest::at(Value InRow) {
+  Values &Known = Places[InRow];
+  bool IsHere = !Known.empty() && llvm::all_of(Known, [&](Value V) {
+    return dominatesInsertion(V, W.B);
+  });
+  if (IsHere)
+    return Known;
+  Known = Outer;
+  llvm::append_range(
+      Known, W.split(InRow, K.RowSizes, Reduction::boundOf(K.RowSizes)));
+  return Known;
+}
+
+RowNest::Values RowNest::neutrals(const RowReduction &R) {
+  return llvm::map_to_vector(
+      R.Combiners, [&](Operation *Combiner) { return neutral(W, Combiner); });
+}
+
+/// Folds the elements of one access into `Start`.
+RowNest::Values RowNest::foldPart(const RowReduction &R, const Part &P,
+                                  const Way &How, Values Start) {
+  Values Sum = Start;
+  LaneLoads Loads(W, P.Lanes);
+  Values Place = at(P.First);
+  startLoads(Loads, Place.back(), How);
+  for (int64_t L = 0; L < P.Lanes; ++L) {
+    Place.back() = Loads.at(L);
+    Values Next;
+    if (failed(W.Emitter.body(W.B, R.Op, Place, Sum, Next))) {
+      Result = failure();
+      break;
+    }
+    Sum = Next;
+  }
+  Loads.end();
+  if (P.Inside)
+    for (auto [Into, Before] : llvm::zip_equal(Sum, Start))
+      Into = arith::SelectOp::create(W.B, W.Loc, P.Inside, Into, Before);
+  return Sum;
+}
+
+/// Every thread of the row gets the result.
+Value RowNest::reduceThreads(Operation *Combiner, Value V) {
+  V = reduceWarp(W, Combiner, V, std::min(S.Threads, WarpThreads));
+  int64_t Warps = S.Threads / WarpThreads;
+  if (Warps <= 1)
+    return V;
+  auto Of = [&](auto Kind, Value X, int64_t By) -> Value {
+    return W.B.createOrFold<decltype(Kind)>(W.Loc, X, W.index(By));
+  };
+  Value Memory = W.shared({Warps * S.Rows}, V.getType());
+  Value InWarp = Of(arith::RemUIOp(), Thread, WarpThreads);
+  Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                        InWarp, W.index(0));
+  W.when(IsFirst, [&] {
+    memref::StoreOp::create(W.B, W.Loc, V, Memory,
+                            Of(arith::DivUIOp(), Thread, WarpThreads));
+  });
+  W.barrier();
+  Value FirstOfRow = W.mul(RowInBlock, W.index(Warps));
+  Value Place = W.add(FirstOfRow, Of(arith::RemUIOp(), Thread, Warps));
+  V = memref::LoadOp::create(W.B, W.Loc, Memory, Place);
+  return reduceWarp(W, Combiner, V, Warps);
+}
+
+void RowNest::finish(const RowReduction &R, Values Partial) {
+  for (auto [V, Combiner] : llvm::zip_equal(Partial, R.Combiners))
+    V = reduceThreads(Combiner, V);
+  if (failed(combineInitial(W, R.Op, R.Combiners, Outer, Partial)))
+    Result = failure();
+  linalg::LinalgOp Op = R.Op;
+  Known[Op] = Partial;
+}
+
+void RowNest::storeWide(const Part &P, const Way &How) {
+  LaneLoads Loads(W, P.Lanes);
+  Values Place = K.inShape(ArrayRef<Value>(at(P.First))), Start = Place;
+  startLoads(Loads, Place.back(), How);
+  SmallVector<Values> Elements;
+  for (const KernelOutput &Out : K.Wide) {
+    Elements.emplace_back();
+    for (int64_t L = 0; L < P.Lanes && succeeded(Result); ++L) {
+      Place.back() = Loads.at(L);
+      Elements.back().push_back(W.Emitter.element(W.B, Out.Tensor, Place));
+      if (!Elements.back().back())
+        Result = failure();
+    }
+  }
+  Loads.end();
+  if (failed(Result))
+    return;
+  auto Store = [&] {
+    for (auto [Out, Lanes] : llvm::zip_equal(K.Wide, Elements))
+      storeLanes(W, Lanes, Out.Memref, Start);
+  };
+  Value Stored = P.Inside && IsRow ? W.both(P.Inside, IsRow)
+                                   : (P.Inside ? P.Inside : IsRow);
+  if (Stored)
+    W.when(Stored, Store);
+  else
+    Store();
+}
+
+void RowNest::storeNarrow() {
+  if (K.Narrow.empty() || failed(Result))
+    return;
+  Value First = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                      Lane, W.index(0));
+  W.when(IsRow ? W.both(First, IsRow) : First, [&] {
+    for (const KernelOutput &Out : K.Narrow) {
+      Values Place;
+      for (std::optional<unsigned> Loop : K.loopsOfNarrow(Out))
+        Place.push_back(Loop ? Outer[*Loop] : W.index(0));
+      Value V = W.Emitter.element(W.B, Out.Tensor, Place);
+      if (!V) {
+        Result = failure();
+        return;
+      }
+      memref::StoreOp::create(W.B, W.Loc, V, Out.Memref, Place);
+    }
+  });
+}
+
+void RowNest::startLoads(LaneLoads &Loads, Value First, const Way &How) {
+  if (How.Aligned)
+    Loads.assumeAligned();
+  if (How.startsAnywhere())
+    Loads.assumeAlignedIn(Outer, How.Strides);
+  Loads.begin(First);
+}
+
+/// Elements of the row in front of the first aligned one; null: none.
+Value RowNest::elementsBefore(const Way &How) {
+  if (!How.startsAnywhere())
+    return {};
+  Value Start = W.index(0);
+  for (auto [Index, Stride] : llvm::zip_equal(Outer, How.Strides))
+    Start = W.add(Start, W.mul(Index, W.size(Stride)));
+  Value Back = W.B.createOrFold<arith::SubIOp>(W.Loc, W.index(0), Start);
+  return W.B.createOrFold<arith::AndIOp>(W.Loc, Back, W.index(How.Lanes - 1));
+}
+
+/// What a thread does of the vectors from `Base` on; null: of the row.
+SmallVector<RowNest::Part> RowNest::partsFrom(Value Base, const Way &How) {
+  auto Minus = [&](Value A, Value C) {
+    return W.B.createOrFold<arith::SubIOp>(W.Loc, A, C);
+  };
+  SmallVector<Part> Parts;
+  Value Before = elementsBefore(How), Lanes = W.index(How.Lanes);
+  Value Last = Minus(Length, Lanes), Mine = W.mul(Lane, Lanes);
+  if (!How.Strides.empty()) {
+    Value Inner = Before ? Minus(Length, Before) : Length;
+    Value Behind =
+        W.B.createOrFold<arith::AndIOp>(W.Loc, Inner, W.index(How.Lanes - 1));
+    Last = Minus(Last, Behind);
+  }
+  if (Before)
+    Mine = W.add(Before, Mine);
+  if (Base)
+    Mine = W.add(Base, Mine);
+  for (int64_t A = 0; A < How.Accesses; ++A) {
+    Part P;
+    P.Lanes = How.Lanes;
+    P.First = W.add(Mine, W.index(A * S.Threads * How.Lanes));
+    if (!How.Exact) {
+      P.Inside = How.Strides.empty() ? W.less(P.First, Length)
+                                     : W.less(P.First, W.add(Last, W.index(1)));
+      P.First = arith::MinSIOp::create(W.B, W.Loc, P.First, Last);
+    }
+    Parts.push_back(P);
+  }
+  return Parts;
+}
+
+/// The elements in front of the vectors and behind them, one a thread.
+SmallVector<RowNest::Part> RowNest::edges(const Way &How) {
+  if (How.Strides.empty())
+    return {};
+  Value Before = elementsBefore(How), Most = W.index(How.Lanes - 1);
+  auto Minus = [&](Value A, Value C) {
+    return W.B.createOrFold<arith::SubIOp>(W.Loc, A, C);
+  };
+  Value Inner = Before ? Minus(Length, Before) : Length;
+  Value Behind = W.B.createOrFold<arith::AndIOp>(W.Loc, Inner, Most);
+  Value Count = Before ? W.add(Before, Behind) : Behind;
+  Value Skipped = Minus(Length, Count);
+  int64_t Elements = (How.Lanes - 1) * (Before ? 2 : 1);
+  SmallVector<Part> Parts;
+  for (int64_t First = 0; First < Elements; First += S.Threads) {
+    Value Number = W.add(Lane, W.index(First));
+    Value Inside = W.less(Number, Count), Start = W.index(0);
+    Value Place = W.add(Number, Skipped);
+    if (Before)
+      Place = arith::SelectOp::create(W.B, W.Loc, W.less(Number, Before),
+                                      Number, Place);
+    Place = arith::SelectOp::create(W.B, W.Loc, Inside, Place, Start);
+    Parts.push_back({Place, Inside, 1});
+  }
+  return Parts;
+}
+
+/// A sum for each access, then pairs of these: short chains of additions.
+RowNest::Values RowNest::fold(const RowReduction &R, ArrayRef<Part> Parts,
+                              const Way &How) {
+  SmallVector<Values> Sums;
+  for (const Part &P : Parts) {
+    Sums.push_back(foldPart(R, P, How, neutrals(R)));
+    if (failed(Result))
+      return {};
+  }
+  for (size_t Step = 1; Step < Sums.size(); Step *= 2)
+    for (size_t I = 0; I + Step < Sums.size(); I += 2 * Step)
+      for (auto [Number, Combiner] : llvm::enumerate(R.Combiners))
+        Sums[I][Number] =
+            combine(W, Combiner, Sums[I][Number], Sums[I + Step][Number]);
+  return Sums[0];
+}
+
+void RowNest::keep(const Way &How) {
+  forgetReductions();
+  SmallVector<Part> Parts = partsFrom({}, How);
+  llvm::append_range(Parts, edges(How));
+  for (const RowReduction &R : K.Reductions) {
+    Values Partial = fold(R, Parts, How);
+    if (succeeded(Result))
+      finish(R, Partial);
+    if (failed(Result))
+      return;
+  }
+  for (const Part &P : Parts)
+    storeWide(P, How);
+  storeNarrow();
+}
+
+void RowNest::walk(const Way &How) {
+  forgetReductions();
+  Value Step = W.index(S.Threads * How.Lanes * How.Accesses);
+  for (const RowReduction &R : K.Reductions) {
+    Values Partial = W.loop(W.index(0), Length, Step, neutrals(R),
+                            [&](Value Base, ValueRange Carried) {
+                              Values Sum = fold(R, partsFrom(Base, How), How);
+                              if (failed(Result))
+                                return Values(Carried);
+                              for (auto [V, Before, Combiner] :
+                                   llvm::zip_equal(Sum, Carried, R.Combiners))
+                                V = combine(W, Combiner, Before, V);
+                              return Sum;
+                            });
+    if (SmallVector<Part> Edges = edges(How);
+        !Edges.empty() && succeeded(Result)) {
+      Values Sum = fold(R, Edges, How);
+      if (failed(Result))
+        return;
+      for (auto [V, More, Combiner] :
+           llvm::zip_equal(Partial, Sum, R.Combiners))
+        V = combine(W, Combiner, V, More);
+    }
+    if (succeeded(Result))
+      finish(R, Partial);
+    if (failed(Result))
+      return;
+  }
+  if (!K.Wide.empty())
+    W.loop(W.index(0), Length, Step, {}, [&](Value Base, ValueRange) {
+      for (const Part &P : partsFrom(Base, How))
+        storeWide(P, How);
+      return Values();
+    });
+  if (!K.Wide.empty())
+    for (const Part &P : edges(How))
+      storeWide(P, How);
+  storeNarrow();
+}
+
+} // namespace
 
 /// Writes the kernel by the schedule `S` and what its sizes leave open.
 static LogicalResult emitRows(RowKernel &K, const RowChoice &C,
@@ -62,8 +442,7 @@ static LogicalResult emitRows(RowKernel &K, const RowChoice &C,
   GpuWriter W(K.Form);
   RowNest Nest(W, K, S);
   Nest.placeThread();
-  auto ByAlignment = [&](llvm::function_ref<void(const RowWay &)> Emit,
-                         RowWay How) {
+  auto ByAlignment = [&](llvm::function_ref<void(const Way &)> Emit, Way How) {
     if (!C.MayBeOdd)
       return Emit(How);
     Value Aligned;
@@ -74,17 +453,17 @@ static LogicalResult emitRows(RowKernel &K, const RowChoice &C,
                                        Rest, W.index(0));
       Aligned = Aligned ? W.both(Aligned, Is) : Is;
     }
-    RowWay Single{1, How.Lanes * How.Accesses};
+    Way Single{1, How.Lanes * How.Accesses};
     How.Aligned = true;
     W.when(Aligned, [&] { Emit(How); }, [&] { Emit(Single); });
   };
   auto Keep = [&] {
     bool Exact = C.Strides.empty() && constantOf(Nest.length()) == S.capacity();
-    ByAlignment([&](const RowWay &How) { Nest.keep(How); },
+    ByAlignment([&](const Way &How) { Nest.keep(How); },
                 {C.Lanes, S.Accesses, false, Exact, C.Strides});
   };
   auto Walk = [&] {
-    ByAlignment([&](const RowWay &How) { Nest.walk(How); },
+    ByAlignment([&](const Way &How) { Nest.walk(How); },
                 {C.Lanes, std::max<int64_t>(LongElements / C.Lanes, 1), false,
                  false, C.Strides});
   };

@@ -162,32 +162,11 @@ private:
 
 } // namespace
 
-/// The ops of loops that `Tensor` is made of, itself included.
-static llvm::SmallPtrSet<Operation *, 16> opsBehind(Value Tensor) {
-  llvm::SmallPtrSet<Operation *, 16> Found;
-  SmallVector<Value> Worklist{Tensor};
-  while (!Worklist.empty()) {
-    Operation *Def = Worklist.pop_back_val().getDefiningOp();
-    if (!Def || !Found.insert(Def).second)
-      continue;
-    Def->walk([&](Operation *Inner) {
-      for (Value Operand : Inner->getOperands())
-        if (isa<TensorType>(Operand.getType()))
-          Worklist.push_back(Operand);
-    });
-  }
-  return Found;
-}
-
-/// Fills in the reductions and the sizes that they share; of those `Behind` a
-/// tensor, where there are any.
-static bool
-readReductions(RowKernel &K,
-               const llvm::SmallPtrSetImpl<Operation *> *Behind = nullptr) {
+/// Fills in the reductions and the sizes that they share.
+static bool readReductions(RowKernel &K) {
   for (Operation &One : K.Form.Func.getOps()) {
     linalg::LinalgOp Op = loopsOf(&One);
-    if (!Op || Op.getNumReductionLoops() == 0 ||
-        (Behind && !Behind->contains(&One)))
+    if (!Op || Op.getNumReductionLoops() == 0)
       continue;
     SmallVector<OpFoldResult> Outer, Row;
     for (auto [Loop, Kind] : llvm::enumerate(Op.getIteratorTypesArray())) {
@@ -278,20 +257,6 @@ static bool readOutputs(RowKernel &K) {
   return true;
 }
 
-/// Whether all that is read is at the row's own place; counts its bytes.
-bool RowKernel::checkPlaces() {
-  PlaceCheck Check(*this, OuterSizes);
-  return llvm::all_of(Reductions,
-                      [&](RowReduction &R) { return Check.reduction(R.Op); }) &&
-         llvm::all_of(Wide,
-                      [&](const KernelOutput &Out) {
-                        return Check.wideOutput(Out.Tensor);
-                      }) &&
-         llvm::all_of(Narrow, [&](const KernelOutput &Out) {
-           return Check.narrowOutput(Out);
-         });
-}
-
 std::optional<RowKernel> RowKernel::read(FusedKernel &Form) {
   if (!Form.Root)
     return std::nullopt;
@@ -299,8 +264,18 @@ std::optional<RowKernel> RowKernel::read(FusedKernel &Form) {
   if (!readReductions(K))
     return std::nullopt;
   readOrder(K);
-  if (!readOutputs(K) || !K.checkPlaces())
+  if (!readOutputs(K))
     return std::nullopt;
+  PlaceCheck Check(K, K.OuterSizes);
+  for (RowReduction &R : K.Reductions)
+    if (!Check.reduction(R.Op))
+      return std::nullopt;
+  for (const KernelOutput &Out : K.Wide)
+    if (!Check.wideOutput(Out.Tensor))
+      return std::nullopt;
+  for (const KernelOutput &Out : K.Narrow)
+    if (!Check.narrowOutput(Out))
+      return std::nullopt;
   for (const KernelOutput &Out : K.Wide) {
     int64_t Bytes =
         storageBytes(cast<MemRefType>(Out.Memref.getType()).getElementType());
@@ -308,24 +283,6 @@ std::optional<RowKernel> RowKernel::read(FusedKernel &Form) {
     K.LeastBytes = std::min(K.LeastBytes, Bytes);
     K.WideViews.push_back(Out.Memref);
   }
-  return K;
-}
-
-std::optional<RowKernel> RowKernel::readTensor(FusedKernel &Form, Value Rows) {
-  RowKernel K{Form, {}, {}, {}, {}, {}, {}};
-  auto Behind = opsBehind(Rows);
-  if (!readReductions(K, &Behind))
-    return std::nullopt;
-  readOrder(K);
-  SmallVector<OpFoldResult> Loops(K.OuterSizes), Sizes;
-  llvm::append_range(Loops, K.RowSizes);
-  for (int64_t Dim = 0; Dim < cast<RankedTensorType>(Rows.getType()).getRank();
-       ++Dim)
-    Sizes.push_back(tensorSize(Rows, Dim));
-  K.Wide.push_back({Rows, {}});
-  if (!sameSizes(Sizes, K.inShape(ArrayRef<OpFoldResult>(Loops))) ||
-      !K.checkPlaces())
-    return std::nullopt;
   return K;
 }
 

@@ -64,10 +64,6 @@ struct RowKernel {
 
   /// None where the kernel is something else.
   static std::optional<RowKernel> read(FusedKernel &Form);
-  /// The rows of a tensor that other ops of the kernel read: its only wide
-  /// "output", which has no memory.
-  static std::optional<RowKernel> readTensor(FusedKernel &Form,
-                                             mlir::Value Rows);
 
   /// Bytes of all buffers of the whole shape, for one element of it.
   int64_t BytesRead = 0, BytesWritten = 0;
@@ -75,9 +71,6 @@ struct RowKernel {
   int64_t LeastBytes = 8;
   /// Their views.
   llvm::SmallVector<mlir::Value> WideViews = {};
-
-private:
-  bool checkPlaces();
 };
 
 } // namespace kpc::kernels
