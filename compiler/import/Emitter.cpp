@@ -209,9 +209,32 @@ Expr Emitter::leftOf(const Expr &A, const Expr &C) {
 }
 
 /// Whether a size is 0 or 1 whatever its symbols are, as that of a slice of one
-/// element is.
+/// element is. Ranges do not show it of a difference such as that in x[1:2] of
+/// 2*n rows, min(2*n, 2) - min(n, 1): sizes of one symbol are tried. What they
+/// leave open a run checks.
 static bool isAtMostOne(const Expr &E) {
-  return !E.isConstant() && shape::Facts().range(E).Max <= 1;
+  if (E.isConstant())
+    return false;
+  if (shape::Facts().range(E).Max <= 1)
+    return true;
+  std::set<std::string, std::less<>> Named;
+  E.collectSymbols(Named);
+  if (Named.size() != 1)
+    return false;
+  auto Fits = [&](int64_t Size) {
+    std::map<std::string, Expr, std::less<>> At = {
+        {*Named.begin(), Expr(Size)}};
+    std::optional<int64_t> Value = E.substitute(At).asConstant();
+    return Value && *Value <= 1;
+  };
+  constexpr int64_t Tried = 64, Largest = int64_t(1) << 30;
+  for (int64_t Size = 1; Size <= Tried; ++Size)
+    if (!Fits(Size))
+      return false;
+  for (int64_t Size = Tried; Size <= Largest; Size *= 2)
+    if (!Fits(Size))
+      return false;
+  return true;
 }
 
 bool Emitter::unifyBroadcast(const Expr &A, const Expr &C) {

@@ -103,7 +103,9 @@ def run(name, how, devices, keep):
             (pathlib.Path(keep) / f"{name}.{how}{path.suffix}").write_bytes(path.read_bytes())
         torch.manual_seed(0)
         module, args, _ = case.build()
-        rounds = [args, *case.more()]
+        # A trace or a script is compiled for the first inputs' sizes.
+        sizes = [tuple(value.shape) for value in leaves(args)]
+        rounds = [args, *(each for each in case.more() if how == "pt2" or [tuple(value.shape) for value in leaves(each)] == sizes)]
         arch = ["portable" if device == "cuda" else "host" for device in devices]
         start = time.monotonic()
         try:

@@ -84,6 +84,14 @@ def pyramid():
     return onnx.model(body) + onnx.block(14, entry)
 
 
+def row_of_twice():
+    """The second row of twice as many, added to all of them: its size is no one where there are none."""
+    nodes = [onnx.node("Concat", ["x", "x"], ["twice"], axis=0), onnx.node("Slice", ["twice", "one", "two"], ["row"]),
+             onnx.node("Add", ["twice", "row"], ["y"], name="add")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["n", 4])], [onnx.value_info("y", ["m", 4])],
+                                 [onnx.int64s("one", [1]), onnx.int64s("two", [2])]))
+
+
 def last_row():
     """The last of n rows, as tf2onnx writes x[-1]."""
     nodes = [onnx.node("Slice", ["x", "start", "end", "axis"], ["row"], name="cut"),
@@ -280,6 +288,7 @@ def convolution(groups=1, pixels=56, channels=64, taps=3, out=None):
 
 MODELS = {
     "last-row": last_row(),
+    "row-of-twice": row_of_twice(),
     "square": square(2048),
     "square-fp64": square(2048, DOUBLE),
     "square-small": square(64),
