@@ -319,6 +319,19 @@ def nonzero_of_a_dynamic_size():
 
 
 @case
+def first_and_last_of_what_data_decides():
+    """The size of each slice is a symbol of its own, of which PyTorch says nothing."""
+    p = Program({"u0": (0, 20), "u1": (0, None), "u2": (0, None)})
+    x = p.input("x", (4, 5))
+    mask = p.node("aten.gt.Scalar", {"self": x, "other": 0}, [("?", (4, 5))])[0]
+    y = p.node("aten.masked_select.default", {"self": x, "mask": mask}, [("f4", ("u0",))])[0]
+    p.output(p.node("aten.slice.Tensor", {"self": y, "dim": 0, "start": 0, "end": 6}, [("f4", ("u1",))])[0])
+    z = p.node("aten.slice.Tensor", {"self": y, "dim": 0, "start": 0, "end": -1}, [("f4", ("u2",))])[0]
+    p.output(p.node("aten.mul.Scalar", {"self": z, "other": 2.0}, [("f4", ("u2",))])[0])
+    return p, [({"x": x}, [x[x > 0][:6], x[x > 0][:-1] * 2]) for x in (drawn(4, 4, 5), -abs(drawn(1, 4, 5)), drawn(2, 4, 5) - 1.5)]
+
+
+@case
 def item_as_a_size():
     p = Program({"u0": (0, 10)})
     x = p.input("x", (10,))

@@ -71,6 +71,10 @@ public:
   void defineNumber(const std::string &Name, const Expr &E) {
     Numbers.insert_or_assign(Name, E);
   }
+  /// What a symbol of the archive's sizes is from then on.
+  void defineSymbol(const std::string &Symbol, const Expr &E) {
+    Symbols.insert_or_assign(Symbol, E);
+  }
   /// Whether anything wrote to the tensor that a name stands for.
   bool isWritten(const std::string &Name) const;
   /// What a name stands for now; null if it was lost.

@@ -327,6 +327,15 @@ std::optional<Dims> NodeImport::declaredSizes(size_t I) {
   Dims Sizes;
   for (const Size &S : M->Sizes) {
     std::optional<Expr> E = TheImporter.sizeOf(S);
+    // PyTorch gives the size of a slice of such a tensor a symbol of its own.
+    if (std::string Own = loneSymbol(S.Text);
+        !E && !Own.empty() && TheNode.Target == "aten.slice.Tensor") {
+      std::optional<SmallVector<Dims>> All = inferSizes(*this);
+      if (!All || I >= All->size() || Sizes.size() >= (*All)[I].size())
+        return std::nullopt;
+      E = (*All)[I][Sizes.size()];
+      TheImporter.defineSymbol(Own, *E);
+    }
     if (!E) {
       fail(Code::ImportUnsupported,
            "makes a tensor whose size data decides: " + printable(S.Text, 80));
