@@ -29,6 +29,7 @@ except ImportError as error:
 
 import form
 import forms_control  # noqa: F401: enters its cases
+import forms_more  # noqa: F401: enters its cases
 import forms_sizes  # noqa: F401: enters its cases
 import forms_sources  # noqa: F401: enters its cases
 import forms_values  # noqa: F401: enters its cases

@@ -141,3 +141,5 @@ case("col2im_center", T('''g (float[1, 5, 5] x) => (y) { im = Constant<value_int
     y = Col2Im(x, im, bl) }''', opset=18), dict(x=F(1, 5, 5)))
 case("det_dyn", T('''g (float[b, n, n] x) => (y) { y = Det(x) }'''), dict(x=F(2, 5, 5)), dict(x=F(1, 3, 3)), dict(x=F(1, 1, 1)), tol=1e-3)
 case("det_6", T('''g (float[2, 6, 6] x) => (y) { y = Det(x) }'''), dict(x=F(2, 6, 6)), dict(x=np.ones((2, 6, 6), np.float32)), tol=1e-3)
+case("range_float", T('''g (float a, float b, float c) => (y) { y = Range(a, b, c) }'''), dict(a=np.float32(1), b=np.float32(3), c=np.float32(0.5)),
+  dict(a=np.float32(3), b=np.float32(0), c=np.float32(-0.7)), dict(a=np.float32(3), b=np.float32(0), c=np.float32(1)))

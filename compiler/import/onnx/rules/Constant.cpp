@@ -86,6 +86,11 @@ static std::optional<Expr> rangeCountOfInputs(NodeImport &N) {
       V[I] = Expr(static_cast<int64_t>(C->Real[0]));
     else
       return std::nullopt;
+    // A real may be no whole number: then the number of steps is computed. In
+    // a body no size can be.
+    if (!N.importer().isInBody() && N.isFloat(N.input(I)) &&
+        N.importer().namesInputValue(V[I]))
+      return std::nullopt;
   }
   std::optional<int64_t> Step = V[2].asConstant();
   const shape::Facts &Facts = N.importer().facts();
