@@ -66,7 +66,6 @@ SQ = '''g (float[n, m] x) => (y) { s = Shape(x)
     c = Equal(d, one)
     ax = Constant<value_ints = [1]>()
     y = If(c) <then_branch = a () => (o) { o = Squeeze(x, ax) }, else_branch = b () => (o2) { o2 = Identity(x) }> }'''
-case("pt_squeeze_ranks", T(SQ), dict(x=F(3, 4)))
 case("pt_squeeze_ranks_dim", T(SQ), dict(x=F(3, 4)), args=["--dim", "m=2..64"])
 case("pt_squeeze_fixed", T(SQ.replace("float[n, m]", "float[n, 1]")), dict(x=F(3, 1)))
 SB = SQ.replace("o2 = Identity(x)", "o2 = ReduceSum<keepdims=0>(x, ax)")

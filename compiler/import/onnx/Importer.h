@@ -132,8 +132,8 @@ public:
   /// Takes a symbol to be as large as it must be; all sizes from there on do.
   bool assumeAtLeast(const shape::FixedSize &Fixed, const Expr &E,
                      int64_t Wanted, NodeImport &Where);
-  /// Takes a size not to be 1 or 0, with a warning. `What` the node is.
-  void takeSeveral(const Expr &E, const std::string &What, NodeImport &Where);
+  /// Takes a size not to be 1 or 0, with a warning.
+  void takeSeveral(const Expr &E, NodeImport &Where);
   /// What a size is that a rule held while sizes were replaced.
   Expr current(const Expr &E) const;
   /// Takes a symbol to be at most `Most`, with a warning; false if it cannot.

@@ -190,14 +190,14 @@ bool Importer::fix(const Expr &E, int64_t Wanted, NodeImport &Where) {
   return true;
 }
 
-void Importer::takeSeveral(const Expr &E, const std::string &What,
-                           NodeImport &Where) {
+void Importer::takeSeveral(const Expr &E, NodeImport &Where) {
   if (Diags != &TheDiags || Facts.range(E).Min > 1 || namesCounter(E))
     return;
   std::optional<std::string> Symbol = E.asSymbol();
   auto It = Symbol ? Facts.symbols().find(*Symbol) : Facts.symbols().end();
-  std::string Why = " is " + What + ", which removes dims of size 1; " +
-                    E.str() + " is assumed to be more";
+  std::string Why =
+      " is a Squeeze without axes, which removes dims of size 1; " + E.str() +
+      " is assumed to be more";
   if (It == Facts.symbols().end() || It->second.Max < 2) {
     diagnostics()
         .warning(Code::ImportAssumed)

@@ -68,52 +68,6 @@ static void chooseSequences(NodeImport &N, const Graph &Then, const Graph &Else,
   }
 }
 
-/// The size that a condition compares with 1; none where it is something else.
-static std::optional<Expr> sizeThatMayBeOne(Value Condition) {
-  auto Behind = [](Value V) {
-    while (V)
-      if (auto Reshaped = V.getDefiningOp<ReshapeOp>())
-        V = Reshaped.getX();
-      else
-        break;
-    return V;
-  };
-  Condition = Behind(Condition);
-  auto Compared =
-      Condition ? Condition.getDefiningOp<CompareOp>() : CompareOp();
-  if (!Compared || Compared.getPredicate() != Predicate::eq)
-    return std::nullopt;
-  std::optional<Expr> Size;
-  bool HasOne = false;
-  for (Value Side : {Compared.getA(), Compared.getB()}) {
-    Side = Behind(Side);
-    mlir::DenseIntElementsAttr Number;
-    if (auto Sizes = Side.getDefiningOp<SizesOp>();
-        Sizes && Sizes.getValues().getDims().size() == 1)
-      Size = Sizes.getValues().getDims()[0];
-    else if (mlir::matchPattern(Side, mlir::m_Constant(&Number)) &&
-             Number.getNumElements() == 1)
-      HasOne = (*Number.begin()).isOne();
-  }
-  return HasOne ? Size : std::nullopt;
-}
-
-/// The branch of a size that is above 1, where the other one removes it, as
-/// PyTorch writes squeeze(dim): the size was left open, so it is not meant to
-/// be 1. True if that is what the node is.
-static bool keepsOpenSize(NodeImport &N, const Graph &Then) {
-  bool Removes = llvm::any_of(
-      Then.Nodes, [](const Node &Inner) { return Inner.Op == "Squeeze"; });
-  Value Condition = Removes ? N.input(0) : Value();
-  std::optional<Expr> Size =
-      Condition ? sizeThatMayBeOne(Condition) : std::nullopt;
-  if (!Size || N.importer().facts().range(*Size).Max < 2)
-    return false;
-  N.importer().takeSeveral(*Size, "a branch", N);
-  return N.importer().require(Expr(2), false, *Size,
-                              "keeps a size that is above 1", N);
-}
-
 static void importIf(NodeImport &N) {
   const Graph *Then = N.graphAttribute("then_branch");
   const Graph *Else = N.graphAttribute("else_branch");
@@ -129,12 +83,9 @@ static void importIf(NodeImport &N) {
   std::optional<std::vector<int64_t>> Known;
   if (C)
     Known = C->integers();
-  bool Keeps = !Known && keepsOpenSize(N, *Then);
-  if (N.bad())
-    return;
-  if (Keeps || (Known && Known->size() == 1)) {
+  if (Known && Known->size() == 1) {
     std::optional<std::vector<Entry>> Taken = N.importer().inlineEntries(
-        !Keeps && Known->front() ? *Then : *Else, ArrayRef<Entry>(), N);
+        Known->front() ? *Then : *Else, ArrayRef<Entry>(), N);
     if (!Taken)
       return N.result(0, Value());
     for (size_t I = 0; I < Count; ++I)

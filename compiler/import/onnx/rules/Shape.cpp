@@ -222,7 +222,7 @@ static void importSqueeze(NodeImport &N) {
     bool Gone = N.hasInput(1) ? llvm::is_contained(Axes, I) : Size == Expr(1);
     if (!Gone) {
       if (!N.hasInput(1))
-        N.importer().takeSeveral(Size, "a Squeeze without axes", N);
+        N.importer().takeSeveral(Size, N);
       Sizes.push_back(Size);
     } else if (!N.fix(Size, 1)) {
       N.fail(Code::ImportShape,
