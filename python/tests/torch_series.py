@@ -58,7 +58,7 @@ class DeepFm(nn.Module):
         return torch.sigmoid((self.linear(ids).sum(1) + fm + self.deep(e.flatten(1))).squeeze(1))
 
 
-case("rec_deepfm", DeepFm, of(torch.tensor([[1, 2, 3], [9, 19, 29], [0, 0, 0]])), dims=({0: batch},), more=lambda: [(torch.tensor([[4, 5, 6]]),)])
+case("rec_deepfm", DeepFm, of(torch.tensor([[1, 2, 3], [9, 19, 29], [0, 0, 0]])), dims=({0: batch},))
 
 
 class Cross(nn.Module):

@@ -270,3 +270,9 @@ while _1:
   _4 = torch.__and__(torch.lt(torch.add(_2, 1), 10), _3)
   _1, out, _2 = _4, out0, torch.add(_2, 1)
 return out""", two(lambda x: x*16), ROWS)
+
+add("a_list_that_doubles", "x: Tensor", """
+l = [x]
+for _0 in range(60):
+  l = torch.add(l, l)
+return x""", "makes lists and strings of more than 5000000 elements", ROWS)

@@ -8,8 +8,10 @@ import numpy as np
 from program_writer import Program, Type
 
 CASES = {}
-SHORT = ("sym_float_scale", "sym_size_half", "inplace_shapes", "windows_of_padded_images", "blocks_of_padded_rows",
-         "sizes_that_only_pytorch_proves", "caches_of_equal_lengths")  # what each run of the tests has time for
+SHORT = ("kv_cache_mutation", "sym_float_scale", "sym_size_half", "inplace_shapes", "windows_of_padded_images", "blocks_of_padded_rows",
+         "sizes_that_only_pytorch_proves", "caches_of_equal_lengths")
+# What `kpc inspect` must say: the output is the cache in the input's memory.
+SHOWS = {"kv_cache_mutation": "may take the memory of cache"}  # what each run of the tests has time for
 EXACT = {"fp16_layernorm_chain": (2e-3, 2e-3)}
 
 
@@ -72,15 +74,24 @@ def inplace_shapes():
 
 @case
 def kv_cache_mutation():
-    """index_put_ on an input cache, read back by SDPA."""
+    """A row of a cache that is an input, written by index_copy, and one of another by index_put_: in place."""
     p = Program()
     cache, new, pos = p.input("cache", (1, 6, 4)), p.input("new", (1, 1, 4)), p.input("pos", (1,), "i8")
     c = one(p, "index_copy.default", {"self": cache, "dim": 1, "index": pos, "source": new}, "f4", (1, 6, 4))
     s = one(p, "sum.dim_IntList", {"self": c, "dim": [1]}, "f4", (1, 4))
-    m = one(p, "copy_.default", {"self": cache, "src": c}, "f4", (1, 6, 4))
+    one(p, "copy_.default", {"self": cache, "src": c}, "f4", (1, 6, 4))
+    other = p.input("other", (6, 4))
+    row = one(p, "view.default", {"self": new, "size": [4]}, "f4", (4,))
+    one(p, "index_put_.default", {"self": other, "indices": [pos], "values": row}, "f4", (6, 4))
     p.output(s)
-    ca, ne = drawn(1, 1, 6, 4), drawn(2, 1, 1, 4); w = ca.copy(); w[:,2:3] = ne
-    return p, [({"cache": ca, "new": ne, "pos": np.array([2])}, [w.sum(1)])]
+    p.output(one(p, "sum.dim_IntList", {"self": other, "dim": [0]}, "f4", (4,)))
+    runs = []
+    for at in (2, 5):
+        ca, ne, ot = drawn(1, 1, 6, 4), drawn(2, 1, 1, 4), drawn(3, 6, 4)
+        w, v = ca.copy(), ot.copy()
+        w[:, at:at + 1], v[at] = ne, ne[0, 0]
+        runs.append(({"cache": ca, "new": ne, "pos": np.array([at]), "other": ot}, [w.sum(1), v.sum(0)]))
+    return p, runs
 
 
 @case

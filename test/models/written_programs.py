@@ -54,9 +54,9 @@ def check(name, options):
         return None if code == 1 and runs in said else f"should be refused with '{runs}': {said}"
     if code:
         return f"does not compile: {said}"
-    shows = recurrent_programs.SHOWS.get(name)
+    shows = (recurrent_programs.SHOWS | sized_programs.SHOWS).get(name)
     if shows and shows not in call([options.kpc, "inspect", folder / "model.kpc"])[1]:
-        return f"has no kernel '{shows}'"
+        return f"is inspected without '{shows}'"
     devices = ["host", "emulate:sm_80"] if name in EVERYWHERE else ["host"]
     for device, (inputs, outputs) in itertools.product(devices, runs):
         command = [options.kpc, "run", folder / "model.kpc", "--output-dir", folder, "-q", "--device", device]

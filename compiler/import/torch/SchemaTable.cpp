@@ -304,7 +304,16 @@ new_empty_strided.default | T:self i[]:size i[]:stride *d?:dtype= *o?:layout=
 bernoulli.default | T:self *o?:generator=
 bernoulli.p | T:self f:p *o?:generator=
 multinomial.default | T:self i:num_samples b:replacement= *o?:generator=
+exponential.default | T:self f:lambd= *o?:generator=
+uniform.default | T:self f:from= f:to= *o?:generator=
+poisson.default | T:self *o?:generator=
+randint_like.default | T:self i:high *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory= *o?:memory_format=
+randint_like.low_dtype | T:self i:low i:high *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory= *o?:memory_format=
 normal.Tensor_Tensor | T:mean T:std *o?:generator=
+normal.Tensor_float | T:mean f:std *o?:generator=
+normal.float_Tensor | f:mean T:std *o?:generator=
 normal.float_float | f:mean f:std i[]:size *o?:generator= *d?:dtype=
     *o?:layout= *o?:device= *b?:pin_memory=
 rand_like.default randn_like.default | T:self *d?:dtype= *o?:layout=

@@ -41,8 +41,9 @@ public:
   static constexpr uint64_t MostSteps = 5'000'000;
   /// Nodes that it may make.
   static constexpr uint64_t MostNodes = 500'000;
-  /// Elements and characters that lists and strings may take together.
-  static constexpr uint64_t MostItems = 20'000'000;
+  /// Elements and characters that lists and strings may take together. An
+  /// element takes more than 200 bytes.
+  static constexpr uint64_t MostItems = 5'000'000;
   /// Calls and expressions within each other.
   static constexpr unsigned Deepest = 1000;
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Importer.h"
 #include "compiler/import/torch/Rules.h"
+#include "compiler/import/torch/rules/RowWrite.h"
 
 #include <cmath>
 
@@ -176,6 +177,15 @@ static void indexPut(NodeImport &N) {
   Values = N.cast(Values, N.element(X));
   if (P->Mask)
     return writeByMask(N, X, P->Mask, P->Front, Values, Adds);
+  if (!Adds && P->Axes.size() == 1 && isOneElement(P->Index)) {
+    auto Axis = static_cast<size_t>(P->Axes[0]);
+    Dims Read(N.dims(X).take_front(Axis)), Row(N.dims(X));
+    Read.append(P->Sizes);
+    Read.append(N.dims(X).begin() + P->Axes[0] + 1, N.dims(X).end());
+    Row[Axis] = Expr(1);
+    Values = N.reshape(N.broadcast(Values, Read), Row);
+    return N.result(withRow(N, X, P->Index, P->Axes[0], Values));
+  }
   Ints Perm = moved(N.dims(X).size(), P->Axes);
   Value Turned = N.transpose(X, Perm);
   if (!Turned)

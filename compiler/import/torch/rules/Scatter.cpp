@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Importer.h"
 #include "compiler/import/torch/Rules.h"
+#include "compiler/import/torch/rules/RowWrite.h"
 
 #include <cmath>
 
@@ -117,6 +118,10 @@ template <ScatterKind K> static void indexWrite(NodeImport &N) {
     return;
   Dims Sizes(N.dims(X)), Column(N.dims(X).size(), Expr(1));
   Sizes[Axis] = Column[Axis] = typeOf(Index).getNumElements();
+  if (K == ScatterKind::none && !N.has("reduce") && isOneElement(Index)) {
+    From = N.broadcast(N.cast(From, N.element(X)), Sizes);
+    return N.result(withRow(N, X, Index, static_cast<int64_t>(Axis), From));
+  }
   Index = N.broadcast(N.reshape(Index, Column), Sizes);
   From = N.broadcast(From, Sizes);
   if (N.has("alpha") && N.real("alpha", 1) != 1)
