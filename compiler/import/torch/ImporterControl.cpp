@@ -209,8 +209,7 @@ std::optional<SmallVector<Value>> Importer::branch(const Node &Where,
     return std::nullopt;
   // What a side writes to is known once it was walked: then both give it.
   Changes Changed;
-  for (bool Again = true; Again;) {
-    Again = false;
+  while (true) {
     Versions Before = versionsRead(N);
     std::set<std::string> Stay = namesOfValues();
     for (Change &C : Changed)
@@ -266,7 +265,6 @@ std::optional<SmallVector<Value>> Importer::branch(const Node &Where,
     if (All.size() != Known) {
       discard(Draft);
       Changed = All;
-      Again = true;
       continue;
     }
     std::optional<SmallVector<Value>> Results =
@@ -277,7 +275,6 @@ std::optional<SmallVector<Value>> Importer::branch(const Node &Where,
       Results->truncate(Results->size() - Known);
     return Results;
   }
-  return std::nullopt;
 }
 
 std::optional<SmallVector<Value>>

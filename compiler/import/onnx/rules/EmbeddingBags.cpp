@@ -172,8 +172,8 @@ private:
 } // namespace
 
 /// `From` added to the rows of `Onto` that `At` says, or the greater of both.
-static Value gathered(NodeImport &N, double Start, Dims Sizes, Value At,
-                      Value From, ScatterKind Kind) {
+static Value gathered(NodeImport &N, double Start, ArrayRef<Expr> Sizes,
+                      Value At, Value From, ScatterKind Kind) {
   return N.build(
       ScatterNdOp::getOperationName(),
       {N.full(Start, Sizes, N.element(From)), N.unsqueeze(At, {1}), From},

@@ -112,7 +112,9 @@ bool LinearAttention::read() {
   if (!setScale(Size))
     return false;
   // Of one key's elements, or of all of them: as a column beside the state.
-  if (G && (G = heads(G, Groups, 1, "decay")))
+  if (G)
+    G = heads(G, Groups, 1, "decay");
+  if (G)
     Decay = N.exp(N.transpose(G, {0, 1, 2, 4, 3}));
   // A rate of all heads has one.
   if (Rate && N.rank(Rate) == 3)
@@ -275,7 +277,7 @@ bool LinearAttention::readTokens() {
   else if (!Past || N.rank(Past) != 4 || bool(K) != bool(V))
     N.fail(Code::ImportArity, "needs an initial_state of rank 4, and keys and "
                               "values both or neither");
-  if (N.bad())
+  if (N.bad() || !Q || !Past)
     return false;
   Dims Held(N.dims(Past)); // [B, heads, V, D]
   int64_t Tokens = N.rank(Q) - (K ? 2 : 1);
