@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/nvptx/EarlyLaunch.h"
+#include "codegen/nvptx/LlvmAnalyses.h"
 #include "codegen/nvptx/Nvptx.h"
 #include "codegen/nvptx/PairCodes.h"
 #include "dialects/kernel/Kernel.h"
@@ -24,9 +25,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Vectorize/LoadStoreVectorizer.h"
 
 #include <mutex>
@@ -141,20 +140,11 @@ static void splitMaskedLoad(llvm::IntrinsicInst &Load,
 /// by a pragma of PTX 8.3 which bytes count. Without the pragma the load of a
 /// tensor's last elements would reach beyond its end.
 static void joinWithinBounds(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
-  llvm::LoopAnalysisManager Loops;
-  llvm::FunctionAnalysisManager Functions;
-  llvm::CGSCCAnalysisManager Graphs;
-  llvm::ModuleAnalysisManager Modules;
-  llvm::PassBuilder Builder(&Machine);
-  Builder.registerModuleAnalyses(Modules);
-  Builder.registerCGSCCAnalyses(Graphs);
-  Builder.registerFunctionAnalyses(Functions);
-  Builder.registerLoopAnalyses(Loops);
-  Builder.crossRegisterProxies(Loops, Functions, Graphs, Modules);
+  LlvmAnalyses Analyses(Machine);
   for (llvm::Function &F : Llvm) {
     if (F.isDeclaration())
       continue;
-    llvm::LoadStoreVectorizerPass().run(F, Functions);
+    llvm::LoadStoreVectorizerPass().run(F, Analyses.Functions);
     SmallVector<llvm::IntrinsicInst *> Masked;
     for (llvm::Instruction &I : llvm::instructions(F))
       if (auto *Call = llvm::dyn_cast<llvm::IntrinsicInst>(&I);

@@ -108,7 +108,7 @@ struct LowerMathPass
     RewritePatternSet Patterns(&getContext());
     populateMathToLLVMConversionPatterns(Types, Patterns);
     ConversionTarget Target(getContext());
-    // What has none stays, for the pass behind.
+    // What has none stays, for the pass that follows.
     Target.markUnknownOpDynamicallyLegal(
         [](Operation *Op) -> std::optional<bool> {
           if (isa_and_nonnull<math::MathDialect>(Op->getDialect()))

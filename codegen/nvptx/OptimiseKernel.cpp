@@ -10,15 +10,14 @@
 // (-print-pipeline-passes). Left out are those for programs of many functions
 // (inlining, coroutines, OpenMP, profiles) and vectorizers: builders choose
 // vectors themselves. Two of eight runs of InstCombine are left out as well.
-// Behind each of them another one comes, with nothing between that it is for.
+// Another one follows each of them, with nothing between that it is for.
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/nvptx/LlvmAnalyses.h"
 #include "codegen/nvptx/Nvptx.h"
 
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Target/TargetMachine.h"
 
 namespace kpc::nvptx {
 
@@ -79,21 +78,12 @@ static constexpr llvm::StringLiteral Late =
     "globaldce,constmerge";
 
 llvm::Error optimiseKernel(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
-  llvm::LoopAnalysisManager Loops;
-  llvm::FunctionAnalysisManager Functions;
-  llvm::CGSCCAnalysisManager Graphs;
-  llvm::ModuleAnalysisManager Modules;
-  llvm::PassBuilder Builder(&Machine);
-  Builder.registerModuleAnalyses(Modules);
-  Builder.registerCGSCCAnalyses(Graphs);
-  Builder.registerFunctionAnalyses(Functions);
-  Builder.registerLoopAnalyses(Loops);
-  Builder.crossRegisterProxies(Loops, Functions, Graphs, Modules);
+  LlvmAnalyses Analyses(Machine);
   llvm::ModulePassManager Passes;
-  if (llvm::Error Wrong = Builder.parsePassPipeline(
+  if (llvm::Error Wrong = Analyses.Builder.parsePassPipeline(
           Passes, (Early + Simplification + Late).str()))
     return Wrong;
-  Passes.run(Llvm, Modules);
+  Passes.run(Llvm, Analyses.Modules);
   return llvm::Error::success();
 }
 

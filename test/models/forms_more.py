@@ -1,7 +1,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Older opsets, rarer activations, what stands behind detectors and in front of decoders, and ai.onnx.ml."""
+"""Older opsets, rarer activations, what follows detectors and in front of decoders, and ai.onnx.ml."""
 
 import numpy as np
 

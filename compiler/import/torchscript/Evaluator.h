@@ -133,7 +133,7 @@ private:
   /// A node for a statement that becomes control flow.
   torch::Node &nodeFor(const Statement &S, const std::string &Kind);
   /// Refuses what would happen only where such control flow leads: changes of
-  /// what is there behind it. `List` is the one that changes.
+  /// what outlives it. `List` is the one that changes.
   bool mayChange(const std::string &What, const Datum *List = nullptr);
   void assign(const Node &Target, const Datum &V);
   Datum evaluate(const Node &N);

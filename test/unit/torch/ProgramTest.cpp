@@ -213,7 +213,7 @@ TEST(Program, BareNumbersOfOldArchivesAreRead) {
   };
   for (const char *Bound : {"-Infinity", "Infinity", "NaN", "-1.5"})
     EXPECT_EQ(With(Bound), "") << Bound;
-  // Texts stay what they are, also behind a quote in them.
+  // Texts stay what they are, also after a quote in them.
   EXPECT_EQ(With(R"(NaN}, "\"NaN": {"as_float": -Infinity)"), "");
   for (const char *Bound : {"-Infinite", "nan", "--Infinity"})
     EXPECT_THAT(With(Bound), HasSubstr("is no JSON")) << Bound;

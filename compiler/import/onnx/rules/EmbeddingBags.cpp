@@ -216,7 +216,7 @@ static Value sumBags(NodeImport &N, const Bags &B, const Expr &Count) {
   Value Inside = N.binary<AndOp>(
       N.compare(Predicate::ge, Bag, N.like(0, Bag)),
       N.compare(Predicate::lt, Place, N.gather(Ends, Least, 0)));
-  // What is in no bag is put behind the last one, which leaves it out.
+  // What is in no bag is put after the last one, which leaves it out.
   Bag = N.select(Inside, Least, N.sizeScalar(Count, N.i64()));
   Value X = N.gather(Table, Indices, 0);
   if (Factors)

@@ -168,7 +168,7 @@ static void importLongformerAttention(NodeImport &N) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products with codes behind a norm
+// Products with codes that follow a norm
 //===----------------------------------------------------------------------===//
 
 /// The sizes that all products of a node share.
@@ -351,7 +351,7 @@ struct History {
   Value shifted(Value Of, int64_t Back) const {
     return N.sliceAxis(Of, 1, Before - Back, Length);
   }
-  /// The same, and what stands for those behind the end of a text.
+  /// The same, and what stands for those past the end of a text.
   Value seen(int64_t Back) const {
     Value Id = shifted(Ids, Back), Gone;
     auto Also = [&](Value Here) {
