@@ -84,9 +84,11 @@ def Tile_SharedType : Tile_Type<"Shared", "smem"> {
     Plain rows of a power of two bytes may have a swizzle of their own,
     `row_swizzle [bits, base, shift]`: of a byte's offset in the tile, the `bits`
     bits from bit `base` on are XORed with those `shift` bits higher (CuTe's
-    Swizzle<bits, base, shift>), which are bits of the row's number. Threads copy
-    such rows (`tile.cp_async_rows`) and load their 16 bytes (`tile.load_vector`);
-    the swizzle keeps the lanes that load at once out of each other's banks.
+    Swizzle<bits, base, shift>), which are bits of the row's number. Six numbers
+    are two such swizzles of different bits of the unit. Threads copy such rows
+    (`tile.cp_async_rows`, `tile.cp_async_vector`) and load their 16 bytes
+    (`tile.load_vector`, `tile.load_matrix`); the swizzle keeps the lanes that load
+    at once out of each other's banks.
 
     `!tile.smem<[64, 256], bf16, swizzle 128>`, a part of 128 rows:
     `!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>`; a warp's step of values:

@@ -115,18 +115,25 @@ LogicalResult ViewType::verify(Emit Error, Type Element, ArrayRef<int64_t> Box,
 /// the 16-byte units, which stay whole and in their row.
 static LogicalResult verifyRowSwizzle(Emit Error, int64_t RowBytes,
                                       ArrayRef<int64_t> Swizzle) {
-  if (Swizzle.size() != 3 || !llvm::isPowerOf2_64(uint64_t(RowBytes)))
-    return Error() << "a row swizzle is [bits, base, shift] of rows of a power "
-                      "of two bytes";
-  int64_t Bits = Swizzle[0], Base = Swizzle[1], Shift = Swizzle[2];
+  if ((Swizzle.size() != 3 && Swizzle.size() != 6) ||
+      !llvm::isPowerOf2_64(uint64_t(RowBytes)))
+    return Error() << "a row swizzle is [bits, base, shift], once or twice, of "
+                      "rows of a power of two bytes";
   int64_t RowBit = llvm::Log2_64(uint64_t(RowBytes));
   constexpr int64_t UnitBit = 4, MostShift = 16;
-  if (Bits >= 1 && Base >= UnitBit && Bits <= RowBit - Base &&
-      Shift <= MostShift && Base + Shift >= RowBit)
-    return success();
-  return Error() << "a row swizzle exchanges units of 16 bytes within rows of "
-                 << RowBytes << " bytes by bits of the row's number; ["
-                 << Swizzle << "] does not";
+  int64_t First = UnitBit; // that the next one may change
+  for (ArrayRef<int64_t> Rest = Swizzle; !Rest.empty();
+       Rest = Rest.drop_front(3)) {
+    int64_t Bits = Rest[0], Base = Rest[1], Shift = Rest[2];
+    if (Bits < 1 || Base < First || Bits > RowBit - Base || Shift > MostShift ||
+        Base + Shift < RowBit)
+      return Error() << "a row swizzle exchanges units of 16 bytes within rows "
+                        "of "
+                     << RowBytes << " bytes by bits of the row's number; ["
+                     << Swizzle << "] does not";
+    First = Base + Bits;
+  }
+  return success();
 }
 
 LogicalResult SharedType::verify(Emit Error, ArrayRef<int64_t> Shape,

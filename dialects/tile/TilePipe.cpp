@@ -37,7 +37,7 @@ static LogicalResult verifyEndedOnce(Operation *Op, Value Stage) {
   unsigned Ends = 0;
   for (Operation *User : Stage.getUsers())
     Ends += !isa<TilesOp, TmaLoadOp, TmaLoadIm2colOp, TmaMulticastOp,
-                 CpAsyncRowsOp>(User);
+                 CpAsyncRowsOp, CpAsyncVectorOp>(User);
   if (Ends == 1)
     return success();
   return Op->emitOpError() << "expected exactly one op that commits, releases "
@@ -89,7 +89,24 @@ LogicalResult AllocOp::verify() {
   if (getTile().getType().getPitch() != getTile().getType().getRows())
     return emitOpError(
         "expected a whole tile, whose pitch is its number of rows");
-  return verifyBeforeStart(*this);
+  if (failed(verifyInEntryBlock(*this)))
+    return failure();
+  // A kernel whose pipes are warps' rings has no barriers to set up.
+  bool HasPipes = false;
+  for (auto Pipe : (*this)->getBlock()->getOps<PipeOp>()) {
+    if (!Pipe.isOfWarps())
+      return verifyBeforeStart(*this);
+    HasPipes = true;
+  }
+  return HasPipes ? success() : verifyBeforeStart(*this);
+}
+
+LogicalResult CursorOp::verify() {
+  auto Declared = getRing() ? getRing().getDefiningOp<PipeOp>() : PipeOp();
+  if (!Declared || Declared.isOfWarps())
+    return success();
+  return emitOpError("with 'of' expected a warp's ring, a pipe with "
+                     "'cp_async'");
 }
 
 LogicalResult BarrierInitOp::verify() {
@@ -141,14 +158,37 @@ LogicalResult CpAsyncRowsOp::verify() {
                        << Tile.getColumns() << " columns, got " << Columns;
 }
 
+LogicalResult CpAsyncVectorOp::verify() {
+  auto Declared = getPipe().getDefiningOp<PipeOp>();
+  if (Declared && !Declared.isOfWarps())
+    return emitOpError("expected a pipe with 'cp_async', each warp's ring");
+  if (failed(verifyState(*this, getStage(), StageState::Free)))
+    return failure();
+  SharedType Tile = getTile().getType();
+  auto Memory = cast<MemRefType>(getMemory().getType());
+  if (Memory.getRank() != 1 ||
+      Memory.getElementTypeBitWidth() != Tile.getElementBits())
+    return emitOpError(
+        "expected a memref of one dimension and of the tile's element type");
+  int32_t Bytes = int32_t(getBytes());
+  if (!llvm::is_contained({4, 8, 16}, Bytes) || Tile.getSwizzle() ||
+      Tile.getRowBytes() % Bytes)
+    return emitOpError("expected 4, 8 or 16 bytes and a tile of plain rows of "
+                       "whole pieces of them");
+  auto Policy = getPolicy() ? getPolicy().getDefiningOp() : nullptr;
+  if (Policy && !isa<CachePolicyOp>(Policy))
+    return emitOpError("expected a policy of 'tile.cache_policy'");
+  return success();
+}
+
 /// A vector of a row: whole elements, as many bytes as one access has.
 static LogicalResult verifyVector(Operation *Op, SharedType Tile,
                                   VectorType Vector, StageState State) {
   int64_t Bits = Vector.getNumElements() * Vector.getElementTypeBitWidth();
-  if (Vector.getRank() != 1 || !llvm::is_contained({32, 64, 128}, Bits) ||
+  if (Vector.getRank() != 1 || !llvm::is_contained({16, 32, 64, 128}, Bits) ||
       Tile.getSwizzle() || Tile.getRowBytes() * 8 % Bits)
-    return Op->emitOpError("expected a vector of 4, 8 or 16 bytes and a tile "
-                           "of plain rows of whole vectors");
+    return Op->emitOpError("expected a vector of 2, 4, 8 or 16 bytes and a "
+                           "tile of plain rows of whole vectors");
   auto Of =
       Op->getOperand(isa<StoreVectorOp>(Op) ? 1 : 0).getDefiningOp<TilesOp>();
   if (!Of)
@@ -165,6 +205,15 @@ static LogicalResult verifyAccess(Access Op, StageState State) {
 }
 
 LogicalResult LoadVectorOp::verify() {
+  return verifyAccess(*this, StageState::Full);
+}
+
+LogicalResult LoadMatrixOp::verify() {
+  if (getTile().getType().getElementBits() != 16 ||
+      cast<VectorType>(getVector().getType()) !=
+          VectorType::get({4}, IntegerType::get(getContext(), 32)))
+    return emitOpError("expected elements of 16 bits, and vector<4xi32>: two "
+                       "elements of each of the four matrices");
   return verifyAccess(*this, StageState::Full);
 }
 

@@ -72,9 +72,11 @@ def Tile_BarrierInitOp : Tile_Op<"barrier_init"> {
 }
 
 def Tile_CursorOp : Tile_Op<"cursor", [Pure]> {
-  let summary = "The first place of any pipe";
+  let summary = "The first place of any pipe, or of the warp's ring `ring`";
+  let arguments = (ins Optional<Tile_PipeType>:$ring);
   let results = (outs Tile_CursorType:$cursor);
-  let assemblyFormat = "attr-dict";
+  let assemblyFormat = "(`of` $ring^)? attr-dict (`:` qualified(type($ring))^)?";
+  let hasVerifier = 1;
 }
 
 def Tile_NextOp : Tile_Op<"next", [Pure]> {

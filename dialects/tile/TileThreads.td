@@ -112,8 +112,68 @@ def Tile_CpAsyncRowsOp : Tile_Op<"cp_async_rows"> {
   let hasVerifier = 1;
 }
 
+def Tile_Eviction : I32EnumAttr<"Eviction", "What the second cache gives up first", [
+    I32EnumAttrCase<"Normal", 0, "evict_normal">, I32EnumAttrCase<"First", 1, "evict_first">]> {
+  let cppNamespace = "::kpc::tile";
+}
+
+def Tile_CachePolicyOp : Tile_Op<"cache_policy", [Pure]> {
+  let summary = "How copies treat the second cache (`createpolicy`, PTX ISA 9.7.9.20)";
+  let description = [{
+    What is read once (`evict_first`) should not drive out what is used again.
+
+    ```mlir
+    %policy = tile.cache_policy evict_first
+    ```
+  }];
+  let arguments = (ins Tile_Eviction:$eviction);
+  let results = (outs I64:$policy);
+  let assemblyFormat = "$eviction attr-dict";
+}
+
+def Tile_CpAsyncVectorOp : Tile_Op<"cp_async_vector", [AttrSizedOperandSegments]> {
+  let summary = "Begins this lane's copy of 4, 8 or 16 bytes into a tile of a stage of the warp's ring (`cp.async`)";
+  let description = [{
+    The copy of what `tile.load_vector` loads: from element `at` of `memory` on to
+    the place (`row`, `column`). All lanes of the warp execute the op, each with
+    its own places. Where `inside` is false, nothing is read and the bytes become
+    zeros. Where `if` is false, the lane copies nothing, and the tile keeps what it
+    has. `memory` is aligned so that the pieces are.
+
+    ```mlir
+    tile.cp_async_vector %w[%at] inside %is into %tile[%row, %column] by 16 policy %policy signal %ring[%free] : memref<?xf16>, !w, !ring, !tile.stage<free>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$memory, Index:$at, Optional<I1>:$inside, Tile_SharedType:$tile, Index:$row,
+                       Index:$column, I32Attr:$bytes, Optional<I1>:$condition, Optional<I64>:$policy,
+                       Tile_PipeType:$pipe, Tile_StageType:$stage);
+  let assemblyFormat = [{(`if` $condition^)? $memory `[` $at `]` (`inside` $inside^)? `into` $tile `[` $row `,` $column `]`
+                         `by` $bytes (`policy` $policy^)? `signal` $pipe `[` $stage `]` attr-dict `:` type($memory) `,`
+                         qualified(type($tile)) `,` qualified(type($pipe)) `,` qualified(type($stage))}];
+  let hasVerifier = 1;
+}
+
+def Tile_LoadMatrixOp : Tile_Op<"load_matrix"> {
+  let summary = "Loads four matrices of 8 × 8 elements of 16 bits into the warp's registers, transposed (`ldmatrix.trans`)";
+  let description = [{
+    Lane 8 m + r gives the place of row r of matrix m, 16 bytes of a row of the
+    tile. Of each matrix, lane 4 g + t gets the elements of rows 2 t and 2 t + 1 in
+    column g, as a word. Offsets are as in `tile.load_vector`.
+
+    ```mlir
+    %w = tile.load_matrix %tile[%row + 32, %column + 8] : !w -> vector<4xi32>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile, Index:$row, DefaultValuedAttr<I32Attr, "0">:$row_offset, Index:$column,
+                       DefaultValuedAttr<I32Attr, "0">:$column_offset);
+  let results = (outs AnyVectorOfNonZeroRank:$vector);
+  let assemblyFormat = [{$tile `[` $row (`+` $row_offset^)? `,` $column (`+` $column_offset^)? `]` attr-dict `:`
+                         qualified(type($tile)) `->` type($vector)}];
+  let hasVerifier = 1;
+}
+
 def Tile_LoadVectorOp : Tile_Op<"load_vector"> {
-  let summary = "Loads 4, 8 or 16 bytes of a row of a tile into this thread's registers";
+  let summary = "Loads 2, 4, 8 or 16 bytes of a row of a tile into this thread's registers";
   let description = [{
     The tile has plain rows, perhaps with a row swizzle. If it is a stage's, the
     stage is full. Elements may be of another type than the tile's; `column`
@@ -135,7 +195,7 @@ def Tile_LoadVectorOp : Tile_Op<"load_vector"> {
 }
 
 def Tile_StoreVectorOp : Tile_Op<"store_vector"> {
-  let summary = "Stores 4, 8 or 16 bytes of this thread's registers in a row of a tile";
+  let summary = "Stores 2, 4, 8 or 16 bytes of this thread's registers in a row of a tile";
   let description = [{
     The reverse of `tile.load_vector`. Other threads see them after a `tile.sync`.
 

@@ -88,7 +88,8 @@ constexpr int64_t BlockShared = 1024;
 double bytesOf(const GemvShape &Shape) {
   double Codes = double(Shape.N) * double(Shape.K);
   double Scales = Shape.hasCodes()
-                      ? Codes / double(Shape.Block) * double(Shape.ScaleBytes)
+                      ? Codes / double(Shape.Block) *
+                            double(Shape.ScaleBytes + Shape.ZeroBytes)
                       : 0;
   return Codes * double(Shape.WeightBits) / 8 + Scales;
 }
@@ -191,8 +192,9 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
     S.Depth = Shape.KContiguous || S.Slices < 8 ? 64 : 32;
     if (Shape.hasCodes()) {
       S.Depth = TileBytes / Shape.WeightBits;
-      S.ScaleBytes =
-          std::max<int64_t>(S.Depth / Shape.Block, 1) * Shape.ScaleBytes;
+      int64_t Blocks = std::max<int64_t>(S.Depth / Shape.Block, 1);
+      S.ScaleBytes = Blocks * Shape.ScaleBytes;
+      S.ZeroBytes = Blocks * Shape.ZeroBytes;
     }
     for (int64_t Warps : {4, 8, 16})
       for (int64_t Stages : {2, 3, 4, 5}) {

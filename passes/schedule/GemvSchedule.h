@@ -51,8 +51,8 @@ struct GemvShape {
   /// Of the weights: 16, or 4 or 8 where they are codes in tiles.
   int64_t WeightBits = 16;
   /// Of codes: elements of K that share a scale, and the bytes of a scale and
-  /// its zero point.
-  int64_t Block = 0, ScaleBytes = 0;
+  /// of its zero point, if it has one.
+  int64_t Block = 0, ScaleBytes = 0, ZeroBytes = 0;
 
   bool hasCodes() const { return WeightBits < 16; }
 
@@ -69,7 +69,8 @@ struct GemvSchedule {
   int64_t StageRows = 16; ///< of sums: 8 or 16
   int64_t RingRows = 16;  ///< of x in a stage
   int64_t WeightBits = 16;
-  int64_t ScaleBytes = 0; ///< of a column's scales and zero points in a stage
+  /// Of a column's scales, and of its zero points, in a stage.
+  int64_t ScaleBytes = 0, ZeroBytes = 0;
 
   int64_t columns() const { return Slices * 8; }
   int64_t threads() const { return Warps * 32; }
@@ -78,8 +79,11 @@ struct GemvSchedule {
   int64_t weightBytes() const { return Depth * columns() * WeightBits / 8; }
   int64_t rowBytes() const { return Depth * RingRows * 2; }
   int64_t stageBytes() const {
-    return weightBytes() + rowBytes() + columns() * ScaleBytes;
+    return weightBytes() + rowBytes() + tileBytes(columns() * ScaleBytes) +
+           tileBytes(columns() * ZeroBytes);
   }
+  /// Tiles of a stage begin at multiples of 128 bytes.
+  static int64_t tileBytes(int64_t Bytes) { return (Bytes + 127) / 128 * 128; }
   /// Shared bytes of all rings; with the warps' partial sums.
   int64_t ringBytes() const { return Warps * Stages * stageBytes(); }
   int64_t sharedBytes() const {

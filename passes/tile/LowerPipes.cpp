@@ -13,7 +13,13 @@
 ///
 /// A warp's ring (cp_async) has none: its lanes wait for groups of copies and
 /// meet (bar.warp.sync), and VerifyRings.cpp has proved that this is enough.
-/// Its cursors and stages are bytes in the ring.
+/// Its cursors and stages are bytes in the ring, which all lanes agree on.
+///
+/// Of a ring that copies with a cache policy fill, they are addresses, which
+/// differ from warp to warp. What is the same in all threads would become a
+/// uniform register, and ptxas 13.0 to 13.5 makes an illegal instruction of
+/// `cp.async` with a cache hint and such a register in its address (sm_90a,
+/// seen on an H200).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -51,6 +57,8 @@ PipeOp ringOf(Value Pipe) {
   return Declared && Declared.isOfWarps() ? Declared : PipeOp();
 }
 
+bool hasAddresses(PipeOp Ring) { return Ring && Ring->hasAttr(AddressesName); }
+
 /// What tcgen05 does behind a barrier stays behind it; what it did in front
 /// stays in front (PTX ISA 9.7.16.6).
 void fenceAfter(OpBuilder &B, Location Loc, PipeType Pipe) {
@@ -78,20 +86,31 @@ template <typename Op> struct LowerPlaced : TilePattern<Op> {
       if (O.isOfWarps()) {
         NvvmWriter W(Rewriter, O.getLoc());
         PipeType Pipe = O.getPipe().getType();
-        Base = W.pointer(Base, W.mul(this->Place.Warp,
-                                     Pipe.getStages() * Pipe.getStageBytes()));
+        Value Warp = hasAddresses(O) ? W.shiftRight(this->Place.Thread, 5)
+                                     : this->Place.Warp;
+        Base = W.pointer(Base,
+                         W.mul(Warp, Pipe.getStages() * Pipe.getStageBytes()));
       }
     Rewriter.replaceOp(O, Base);
     return success();
   }
 };
 
+/// A pointer to shared memory as the word that instructions take.
+Value addressOf(OpBuilder &B, Location Loc, Value Pointer) {
+  return LLVM::PtrToIntOp::create(B, Loc, B.getI32Type(), Pointer);
+}
+
 struct LowerCursor : TilePattern<CursorOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(CursorOp Op, OpAdaptor,
+  matchAndRewrite(CursorOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    Rewriter.replaceOp(Op, NvvmWriter(Rewriter, Op.getLoc()).i32(0));
+    if (Op.getRing() && hasAddresses(ringOf(Op.getRing())))
+      Rewriter.replaceOp(Op,
+                         addressOf(Rewriter, Op.getLoc(), Adaptor.getRing()));
+    else
+      Rewriter.replaceOp(Op, NvvmWriter(Rewriter, Op.getLoc()).i32(0));
     return success();
   }
 };
@@ -114,12 +133,31 @@ Value nextInRing(OpBuilder &B, Location Loc, PipeType Pipe, Value Byte) {
                                  W.add(Byte, Pipe.getStageBytes()));
 }
 
+/// The same of addresses, in the ring that begins at `Ring`.
+Value nextAddress(OpBuilder &B, Location Loc, PipeType Pipe, Value Ring,
+                  Value Address) {
+  NvvmWriter W(B, Loc);
+  Value Begin = addressOf(B, Loc, Ring),
+        Next = W.add(Address, Pipe.getStageBytes()),
+        End = W.add(Begin, Pipe.getStageBytes() * Pipe.getStages());
+  Value IsEnd =
+      arith::CmpIOp::create(B, Loc, arith::CmpIPredicate::eq, Next, End);
+  return arith::SelectOp::create(B, Loc, IsEnd, Begin, Next);
+}
+
 struct LowerNext : TilePattern<NextOp> {
   using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(NextOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    if (ringOf(Op.getPipe())) {
+    PipeOp Ring = ringOf(Op.getPipe());
+    if (hasAddresses(Ring)) {
+      Rewriter.replaceOp(
+          Op, nextAddress(Rewriter, Op.getLoc(), Op.getPipe().getType(),
+                          Adaptor.getPipe(), Adaptor.getCursor()));
+      return success();
+    }
+    if (Ring) {
       Rewriter.replaceOp(Op, nextInRing(Rewriter, Op.getLoc(),
                                         Op.getPipe().getType(),
                                         Adaptor.getCursor()));
@@ -320,9 +358,15 @@ struct LowerTiles : TilePattern<TilesOp> {
       Rewriter.replaceOp(Op, Tiles);
       return success();
     }
-    int64_t Bytes = ringOf(Op.getPipe()) ? 1 : Pipe.getStageBytes();
-    Value Stage =
-        W.pointer(Adaptor.getPipe(), W.mul(Adaptor.getStage(), Bytes));
+    PipeOp Ring = ringOf(Op.getPipe());
+    int64_t Bytes = Ring ? 1 : Pipe.getStageBytes();
+    Value Stage;
+    if (hasAddresses(Ring))
+      Stage = LLVM::IntToPtrOp::create(Rewriter, Op.getLoc(),
+                                       Adaptor.getPipe().getType(),
+                                       Adaptor.getStage());
+    else
+      Stage = W.pointer(Adaptor.getPipe(), W.mul(Adaptor.getStage(), Bytes));
     for (size_t I = 0; I < Pipe.getTiles().size(); ++I)
       Tiles.push_back(W.pointer(Stage, Pipe.getTileOffset(I)));
     Rewriter.replaceOp(Op, Tiles);
@@ -373,6 +417,14 @@ struct LowerBarrierInit : TilePattern<BarrierInitOp> {
 };
 
 } // namespace
+
+void kpc::tile::keepAddressesOfRings(gpu::GPUFuncOp Kernel) {
+  Kernel.walk([](CpAsyncVectorOp Op) {
+    if (auto Ring = Op.getPipe().getDefiningOp<PipeOp>();
+        Ring && Op.getPolicy())
+      Ring->setAttr(AddressesName, UnitAttr::get(Op.getContext()));
+  });
+}
 
 Value kpc::tile::sharedMemory(OpBuilder &B, Operation *At, int64_t Offset) {
   constexpr StringLiteral Name = "kpc_shared";

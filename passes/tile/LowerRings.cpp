@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Rows that the lanes of a warp copy into a stage of their ring, and vectors
-/// that they load from there. Tiles are plain rows; a row swizzle moves the
-/// units of 16 bytes within their row:
+/// Rows that the lanes of a warp copy into a stage of their ring, or each lane
+/// a vector, and vectors that they load from there. Tiles are plain rows; a row
+/// swizzle moves the units of 16 bytes within their row:
 ///
 ///   byte of (row, byte in row) = row · row bytes + (byte xor bits of the row)
 ///
@@ -21,6 +21,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -77,15 +78,17 @@ private:
     return mul(Column, int64_t(Tile.getElementBits()) / 8);
   }
   Value swizzled(SharedType Tile, Value Row, Value Byte) {
-    ArrayRef<int64_t> Swizzle = Tile.getRowSwizzle();
-    if (Swizzle.empty())
-      return Byte;
-    // Of the row's number, the bits that are XORed into those of the unit.
-    int64_t Bits = Swizzle[0], Base = Swizzle[1], Shift = Swizzle[2];
     int64_t RowBit = llvm::Log2_64(uint64_t(Tile.getRowBytes()));
-    Value Of = with<arith::DivUIOp>(Row, int64_t(1) << (Base + Shift - RowBit));
-    Of = with<arith::AndIOp>(Of, (int64_t(1) << Bits) - 1);
-    return with<arith::XOrIOp>(Byte, mul(Of, int64_t(1) << Base));
+    for (ArrayRef<int64_t> Swizzle = Tile.getRowSwizzle(); !Swizzle.empty();
+         Swizzle = Swizzle.drop_front(3)) {
+      // Of the row's number, the bits that are XORed into those of the unit.
+      int64_t Bits = Swizzle[0], Base = Swizzle[1], Shift = Swizzle[2];
+      Value Of =
+          with<arith::DivUIOp>(Row, int64_t(1) << (Base + Shift - RowBit));
+      Of = with<arith::AndIOp>(Of, (int64_t(1) << Bits) - 1);
+      Byte = with<arith::XOrIOp>(Byte, mul(Of, int64_t(1) << Base));
+    }
+    return Byte;
   }
 
   OpBuilder &B;
@@ -97,12 +100,15 @@ struct Period {
   int64_t Rows = 1, Bytes = 1;
 };
 Period periodOf(SharedType Tile) {
-  ArrayRef<int64_t> Swizzle = Tile.getRowSwizzle();
-  if (Swizzle.empty())
-    return {};
+  Period P;
   int64_t RowBit = llvm::Log2_64(uint64_t(Tile.getRowBytes()));
-  return {int64_t(1) << (Swizzle[0] + Swizzle[1] + Swizzle[2] - RowBit),
-          int64_t(1) << (Swizzle[0] + Swizzle[1])};
+  for (ArrayRef<int64_t> Swizzle = Tile.getRowSwizzle(); !Swizzle.empty();
+       Swizzle = Swizzle.drop_front(3)) {
+    int64_t Bits = Swizzle[0], Base = Swizzle[1], Shift = Swizzle[2];
+    P.Rows = std::max(P.Rows, int64_t(1) << (Bits + Base + Shift - RowBit));
+    P.Bytes = std::max(P.Bytes, int64_t(1) << (Bits + Base));
+  }
+  return P;
 }
 
 struct LowerWarp : TilePattern<WarpOp> {
@@ -172,6 +178,65 @@ struct LowerCpAsyncRows : TilePattern<CpAsyncRowsOp> {
   }
 };
 
+struct LowerCachePolicy : TilePattern<CachePolicyOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(CachePolicyOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    std::string Text = "createpolicy.fractional.L2::" +
+                       stringifyEviction(Op.getEviction()).str() +
+                       ".b64 {$w0}, 1.0;";
+    Rewriter.replaceOp(Op, NVVM::InlinePtxOp::create(
+                               Rewriter, Op.getLoc(), TypeRange{Op.getType()},
+                               ValueRange(), ValueRange(), Text, Value()));
+    return success();
+  }
+};
+
+struct LowerCpAsyncVector : TilePattern<CpAsyncVectorOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(CpAsyncVectorOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    RowWriter R(Rewriter, Loc);
+    NvvmWriter W(Rewriter, Loc);
+    SharedType Tile = Op.getTile().getType();
+    int64_t Bytes = Op.getBytes();
+    Value To = LLVM::PtrToIntOp::create(
+        Rewriter, Loc, Rewriter.getI32Type(),
+        R.pointer(Adaptor.getTile(),
+                  R.placeIn(Tile, Op.getRow(), Op.getColumn())));
+    Value Base = memref::ExtractAlignedPointerAsIndexOp::create(Rewriter, Loc,
+                                                                Op.getMemory());
+    Value From =
+        R.toI64(R.add(Base, R.mul(Op.getAt(), Tile.getElementBits() / 8)));
+    SmallVector<Value> Operands = {To, From};
+    // Less than 16 bytes go through the first cache.
+    std::string Text = std::string("cp.async.") +
+                       (Bytes == UnitBytes ? "cg" : "ca") + ".shared.global";
+    std::string Rest = " [{$r0}], [{$r1}], " + std::to_string(Bytes);
+    auto Append = [&](Value V) {
+      Rest += ", {$r" + std::to_string(Operands.size()) + "}";
+      Operands.push_back(V);
+    };
+    // Nothing is read where no byte is taken.
+    Value Count = W.i32(Bytes);
+    if (Value Inside = Op.getInside())
+      Count = arith::SelectOp::create(Rewriter, Loc, Inside, Count, W.i32(0));
+    Append(Count);
+    if (Value Policy = Adaptor.getPolicy()) {
+      Text += ".L2::cache_hint";
+      Append(Policy);
+    }
+    NVVM::InlinePtxOp::create(Rewriter, Loc, TypeRange(), Operands,
+                              ValueRange(), Text + Rest + ";",
+                              Op.getCondition());
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
 unsigned bytesOf(Type Vector) {
   auto Ty = cast<VectorType>(Vector);
   return unsigned(Ty.getNumElements() * Ty.getElementTypeBitWidth() / 8);
@@ -225,6 +290,35 @@ struct LowerLoadVector : TilePattern<LoadVectorOp> {
   }
 };
 
+struct LowerLoadMatrix : TilePattern<LoadMatrixOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(LoadMatrixOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    RowWriter R(Rewriter, Loc);
+    VectorPlace At = VectorPlace::of(R, Op);
+    Value From = NvvmWriter(Rewriter, Loc)
+                     .pointer(R.pointer(Adaptor.getTile(),
+                                        R.placeIn(Op.getTile().getType(),
+                                                  At.Row, At.Column)),
+                              At.Bytes);
+    MLIRContext *Context = Op.getContext();
+    Type I32 = Rewriter.getI32Type();
+    auto Four = LLVM::LLVMStructType::getLiteral(Context, {I32, I32, I32, I32});
+    Value Loaded = NVVM::LdMatrixOp::create(
+        Rewriter, Loc, Four, From, 4, NVVM::MMALayout::col,
+        NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
+        NVVM::LdStMatrixEltType::B16);
+    SmallVector<Value> Words;
+    for (int64_t I = 0; I < 4; ++I)
+      Words.push_back(LLVM::ExtractValueOp::create(Rewriter, Loc, Loaded, I));
+    Rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
+        Op, Op.getVector().getType(), Words);
+    return success();
+  }
+};
+
 struct LowerStoreVector : TilePattern<StoreVectorOp> {
   using TilePattern::TilePattern;
   LogicalResult
@@ -248,6 +342,8 @@ struct LowerStoreVector : TilePattern<StoreVectorOp> {
 void kpc::tile::populateRingPatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
-  Patterns.add<LowerWarp, LowerCpAsyncRows, LowerLoadVector, LowerStoreVector>(
-      Types, Patterns.getContext(), Place);
+  Patterns
+      .add<LowerWarp, LowerCpAsyncRows, LowerCachePolicy, LowerCpAsyncVector,
+           LowerLoadVector, LowerLoadMatrix, LowerStoreVector>(
+          Types, Patterns.getContext(), Place);
 }

@@ -136,6 +136,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
         failed(verifyRings(Kernel)))
       return failure();
     keepPairs(Kernel);
+    keepAddressesOfRings(Kernel);
     passViewsAsPointers(Kernel);
     keepWarpsOfRoles(Kernel);
     ThreadPlace Place = placeThread(Kernel);

@@ -15,9 +15,10 @@
 ///   view            | !llvm.ptr, a parameter of 128 bytes by value
 ///   smem, pipe      | !llvm.ptr<3>
 ///   tmem            | !llvm.ptr<6>, the lane in its high half
-///   stage           | i32, its number; of a warp's ring its byte there
+///   stage           | i32, its number; of a warp's ring its byte there, or
+///                   | its address
 ///   cursor          | i32: the stage's number, and in bit 16 the round's
-///                   | parity; of a warp's ring the stage's byte
+///                   | parity; of a warp's ring as its stage
 ///   fragment        | !llvm.struct of what one thread holds
 ///   column          | the same, two values for each 64 rows
 ///   packed          | !llvm.struct of i32, two elements in each
@@ -126,6 +127,12 @@ mlir::LogicalResult verifyRoles(mlir::gpu::GPUFuncOp Kernel);
 
 /// Whether each warp's ring is filled, waited for and freed in step.
 mlir::LogicalResult verifyRings(mlir::gpu::GPUFuncOp Kernel);
+
+/// Marks rings whose cursors are addresses, and not bytes in the ring.
+inline constexpr llvm::StringLiteral AddressesName = "addresses";
+
+/// Before any pattern: rings that copies with a cache policy fill are marked.
+void keepAddressesOfRings(mlir::gpu::GPUFuncOp Kernel);
 
 /// Before any pattern: ops that ask for their role get its warps.
 void keepWarpsOfRoles(mlir::gpu::GPUFuncOp Kernel);

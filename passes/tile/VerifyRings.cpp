@@ -79,13 +79,17 @@ private:
   }
 
   LogicalResult visit(Operation &Op, Ring &Now) {
-    if (isa<CursorOp>(Op) && IsBeginning)
+    if (auto Cursor = dyn_cast<CursorOp>(Op);
+        Cursor && Cursor.getRing() == Pipe.getPipe() && IsBeginning)
       Places[Op.getResult(0)] = 0;
     if (isa<CpAsyncCommitOp, CpAsyncWaitOp, CpAsyncOp>(Op))
       return Op.emitOpError("expected no other copies in a kernel with a ring "
                             "of warps, which counts the groups of each thread");
     if (auto Sync = dyn_cast<SyncOp>(Op)) {
-      Now.Met |= Sync.getScope() == Scope::Block;
+      if (Sync.getScope() != Scope::Block)
+        return success();
+      Now.Met = true;
+      Now.Released = 0; // the warp's lanes have met, too
       return success();
     }
     if (Op.getNumRegions() != 0 && holdsRing(Op))
@@ -97,8 +101,9 @@ private:
     auto Release = dyn_cast<ReleaseOp>(Op);
     bool IsPlain =
         !Release || (Release.getBlocks() == 1 && !Release.getAfterMma());
-    if (!IsPlain || !isa<AcquireOp, CommitOp, WaitOp, ReleaseOp, DrainOp,
-                         NextOp, TilesOp, CpAsyncRowsOp, ReuseOp>(Op))
+    if (!IsPlain ||
+        !isa<AcquireOp, CommitOp, WaitOp, ReleaseOp, DrainOp, CursorOp, NextOp,
+             TilesOp, CpAsyncRowsOp, CpAsyncVectorOp, ReuseOp>(Op))
       return Op.emitOpError("is not for a ring of warps, which only the warp's "
                             "own lanes fill, read and release");
     if (isa<CommitOp, ReleaseOp>(Op) && failed(endUses(Op)))

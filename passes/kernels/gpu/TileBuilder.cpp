@@ -29,9 +29,9 @@ void TileBuilder::elect(tile::Scope Scope, function_ref<void()> Body) {
   tile::YieldOp::create(W.B, W.Loc);
 }
 
-Value TileBuilder::cursor() {
+Value TileBuilder::cursor(Value Ring) {
   return tile::CursorOp::create(W.B, W.Loc,
-                                tile::CursorType::get(W.B.getContext()));
+                                tile::CursorType::get(W.B.getContext()), Ring);
 }
 
 Value TileBuilder::next(Value Pipe, Value Cursor) {

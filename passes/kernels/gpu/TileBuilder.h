@@ -57,8 +57,8 @@ protected:
             llvm::function_ref<void(Value Group)> Body);
   /// What one thread of the scope does.
   void elect(tile::Scope Scope, llvm::function_ref<void()> Body);
-  /// A place in a pipe, at its start; and the one behind a place.
-  Value cursor();
+  /// A place in a pipe, or in a warp's ring, at its start; and the next one.
+  Value cursor(Value Ring = {});
   Value next(Value Pipe, Value Cursor);
 
   FusedKernel &Form;

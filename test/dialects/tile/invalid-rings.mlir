@@ -125,7 +125,7 @@ func.func @f(%x: memref<?xf16>, %k: !k, %ring: !ring, %s: !tile.stage<free>, %i:
 // -----
 
 func.func @f(%k: !tile.smem<[16, 64], f16>, %i: index) {
-  // expected-error @below {{'tile.load_vector' op expected a vector of 4, 8 or 16 bytes and a tile of plain rows of whole vectors}}
+  // expected-error @below {{'tile.load_vector' op expected a vector of 2, 4, 8 or 16 bytes and a tile of plain rows of whole vectors}}
   %v = tile.load_vector %k[%i, %i] : !tile.smem<[16, 64], f16> -> vector<3xi32>
   return
 }
@@ -133,7 +133,7 @@ func.func @f(%k: !tile.smem<[16, 64], f16>, %i: index) {
 // -----
 
 func.func @f(%k: !tile.smem<[16, 64], f16, swizzle 128>, %v: vector<4xi32>, %i: index) {
-  // expected-error @below {{'tile.store_vector' op expected a vector of 4, 8 or 16 bytes and a tile of plain rows of whole vectors}}
+  // expected-error @below {{'tile.store_vector' op expected a vector of 2, 4, 8 or 16 bytes and a tile of plain rows of whole vectors}}
   tile.store_vector %v to %k[%i, %i] : vector<4xi32>, !tile.smem<[16, 64], f16, swizzle 128>
   return
 }
@@ -179,12 +179,12 @@ func.func @f(%v: !tile.view<f16, box [16, 64], swizzle 0>, %k: !tile.smem<[16, 6
 
 // -----
 
-// expected-error @below {{a row swizzle is [bits, base, shift] of rows of a power of two bytes}}
+// expected-error @below {{a row swizzle is [bits, base, shift], once or twice, of rows of a power of two bytes}}
 func.func @f(%k: !tile.smem<[16, 96], f16, row_swizzle [1, 6, 2]>)
 
 // -----
 
-// expected-error @below {{a row swizzle is [bits, base, shift] of rows of a power of two bytes}}
+// expected-error @below {{a row swizzle is [bits, base, shift], once or twice, of rows of a power of two bytes}}
 func.func @f(%k: !tile.smem<[16, 64], f16, row_swizzle [1, 6]>)
 
 // -----
@@ -203,3 +203,90 @@ func.func @f(%k: !tile.smem<[16, 64], f16, row_swizzle [1, 4, 1]>)
 
 // expected-error @below {{a tile has a swizzle of its lines or of its rows, not both}}
 func.func @f(%k: !tile.smem<[16, 64], f16, swizzle 128, row_swizzle [1, 6, 1]>)
+
+// -----
+
+!k = !tile.smem<[16, 64], f16>
+!pipe = !tile.pipe<2 of [!k]>
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    %pipe = tile.pipe threads producers 4 consumers 4 : !pipe
+    tile.barrier_init
+    // expected-error @below {{'tile.cursor' op with 'of' expected a warp's ring, a pipe with 'cp_async'}}
+    %c = tile.cursor of %pipe : !pipe
+    gpu.return
+  }
+}
+
+// -----
+
+!k = !tile.smem<[16, 64], f16>
+!pipe = !tile.pipe<2 of [!k]>
+gpu.module @m {
+  gpu.func @kernel(%x: memref<?xf16>, %i: index) kernel {
+    %pipe = tile.pipe threads producers 4 consumers 4 : !pipe
+    tile.barrier_init
+    %c = tile.cursor
+    %free = tile.acquire %pipe[%c] : !pipe -> !tile.stage<free>
+    %k = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !k
+    // expected-error @below {{'tile.cp_async_vector' op expected a pipe with 'cp_async', each warp's ring}}
+    tile.cp_async_vector %x[%i] into %k[%i, %i] by 16 signal %pipe[%free] : memref<?xf16>, !k, !pipe, !tile.stage<free>
+    tile.commit %pipe[%free] : !pipe, !tile.stage<free>
+    gpu.return
+  }
+}
+
+// -----
+
+!k = !tile.smem<[16, 64], f16>
+!ring = !tile.pipe<2 of [!k]>
+func.func @f(%x: memref<?xf16>, %k: !k, %ring: !ring, %s: !tile.stage<full>, %i: index) {
+  // expected-error @below {{'tile.cp_async_vector' op expected a free stage, got a full one}}
+  tile.cp_async_vector %x[%i] into %k[%i, %i] by 16 signal %ring[%s] : memref<?xf16>, !k, !ring, !tile.stage<full>
+  return
+}
+
+// -----
+
+!k = !tile.smem<[16, 64], f16>
+!ring = !tile.pipe<2 of [!k]>
+func.func @f(%x: memref<?xf32>, %k: !k, %ring: !ring, %s: !tile.stage<free>, %i: index) {
+  // expected-error @below {{'tile.cp_async_vector' op expected a memref of one dimension and of the tile's element type}}
+  tile.cp_async_vector %x[%i] into %k[%i, %i] by 16 signal %ring[%s] : memref<?xf32>, !k, !ring, !tile.stage<free>
+  return
+}
+
+// -----
+
+!k = !tile.smem<[16, 64], f16>
+!ring = !tile.pipe<2 of [!k]>
+func.func @f(%x: memref<?xf16>, %k: !k, %ring: !ring, %s: !tile.stage<free>, %i: index) {
+  // expected-error @below {{'tile.cp_async_vector' op expected 4, 8 or 16 bytes and a tile of plain rows of whole pieces of them}}
+  tile.cp_async_vector %x[%i] into %k[%i, %i] by 2 signal %ring[%s] : memref<?xf16>, !k, !ring, !tile.stage<free>
+  return
+}
+
+// -----
+
+!k = !tile.smem<[16, 64], f16>
+!ring = !tile.pipe<2 of [!k]>
+func.func @f(%x: memref<?xf16>, %k: !k, %ring: !ring, %s: !tile.stage<free>, %i: index) {
+  %p = arith.constant 0 : i64
+  // expected-error @below {{'tile.cp_async_vector' op expected a policy of 'tile.cache_policy'}}
+  tile.cp_async_vector %x[%i] into %k[%i, %i] by 16 policy %p signal %ring[%s] : memref<?xf16>, !k, !ring, !tile.stage<free>
+  return
+}
+
+// -----
+
+func.func @f(%k: !tile.smem<[16, 64], f32>, %i: index) {
+  // expected-error @below {{'tile.load_matrix' op expected elements of 16 bits, and vector<4xi32>: two elements of each of the four matrices}}
+  %v = tile.load_matrix %k[%i, %i] : !tile.smem<[16, 64], f32> -> vector<4xi32>
+  return
+}
+
+// -----
+
+// The second swizzle changes what the first one has.
+// expected-error @below {{a row swizzle exchanges units of 16 bytes within rows of 128 bytes by bits of the row's number; [2, 4, 3, 2, 5, 5] does not}}
+func.func @f(%k: !tile.smem<[16, 64], f16, row_swizzle [2, 4, 3, 2, 5, 5]>)

@@ -9,6 +9,8 @@
 !v = !tile.smem<[16, 64], f16, row_swizzle [2, 5, 3]>
 !ring = !tile.pipe<3 of [!k, !v]>
 !parts = !tile.smem<[8, 68], f32>
+!w = !tile.smem<[64, 64], f16, row_swizzle [1, 4, 3, 2, 5, 5]>
+!pieces = !tile.pipe<2 of [!w]>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @warps
   // CHECK-SAME: memref<?xf16>
@@ -19,7 +21,8 @@ gpu.module @kernels {
     %warp = tile.warp
     // CHECK: %[[RING:.*]] = tile.pipe cp_async warps 4 : !pipe
     %ring = tile.pipe cp_async warps 4 : !ring
-    %start = tile.cursor
+    // CHECK: tile.cursor of %[[RING]] : !pipe
+    %start = tile.cursor of %ring : !ring
     %free = tile.acquire %ring[%start] : !ring -> !tile.stage<free>
     %k, %v = tile.tiles %ring[%free] : !ring, !tile.stage<free> -> !k, !v
     // CHECK: tile.cp_async_rows %arg0[%{{.*}}] stride %arg1 rows %arg2 columns 64 into %{{.*}} signal %[[RING]][%{{.*}}] : memref<?xf16>, !smem, !pipe, !tile.stage<free>
@@ -55,6 +58,30 @@ gpu.module @kernels {
     tile.cluster_sync aligned
     // CHECK: tile.load_vector %[[PARTS]][%{{.*}} + 4, %{{.*}}] of block 1 : !smem2 -> vector<4xf32>
     %theirs = tile.load_vector %parts[%warp + 4, %c16] of block 1 : !parts -> vector<4xf32>
+    gpu.return
+  }
+
+  // Each lane has pieces of its own; two swizzles of a tile.
+  // CHECK-LABEL: gpu.func @pieces
+  gpu.func @pieces(%x: memref<?xf16>, %i: index, %is: i1) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
+    %ring = tile.pipe cp_async warps 1 : !pieces
+    // CHECK: tile.alloc
+    %sums = tile.alloc : <[8, 8], f32>
+    // CHECK: %[[POLICY:.*]] = tile.cache_policy evict_first
+    %policy = tile.cache_policy evict_first
+    %start = tile.cursor of %ring : !pieces
+    %free = tile.acquire %ring[%start] : !pieces -> !tile.stage<free>
+    %w = tile.tiles %ring[%free] : !pieces, !tile.stage<free> -> !w
+    // CHECK: tile.cp_async_vector if %arg2 %arg0[%arg1] inside %arg2 into %{{.*}}[%arg1, %arg1] by 16 policy %[[POLICY]] signal
+    tile.cp_async_vector if %is %x[%i] inside %is into %w[%i, %i] by 16 policy %policy signal %ring[%free] : memref<?xf16>, !w, !pieces, !tile.stage<free>
+    // CHECK: tile.cp_async_vector %arg0[%arg1] into %{{.*}}[%arg1, %arg1] by 8 signal
+    tile.cp_async_vector %x[%i] into %w[%i, %i] by 8 signal %ring[%free] : memref<?xf16>, !w, !pieces, !tile.stage<free>
+    tile.commit %ring[%free] : !pieces, !tile.stage<free>
+    %full = tile.wait %ring[%start] : !pieces -> !tile.stage<full>
+    %ww = tile.tiles %ring[%full] : !pieces, !tile.stage<full> -> !w
+    // CHECK: tile.load_matrix %{{.*}}[%arg1 + 32, %arg1 + 8] : !smem{{[0-9]*}} -> vector<4xi32>
+    %a = tile.load_matrix %ww[%i + 32, %i + 8] : !w -> vector<4xi32>
+    tile.release %ring[%full] : !pieces, !tile.stage<full>
     gpu.return
   }
 }

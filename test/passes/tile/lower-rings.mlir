@@ -6,6 +6,8 @@
 !v = !tile.smem<[16, 64], f16, row_swizzle [2, 5, 3]>
 !ring = !tile.pipe<3 of [!k, !v]>
 !parts = !tile.smem<[8, 68], f32>
+!w = !tile.smem<[32, 64], f16, row_swizzle [1, 4, 3, 2, 5, 5]>
+!pieces = !tile.pipe<2 of [!k, !w]>
 gpu.module @m {
   // CHECK-LABEL: gpu.func @warps
   // CHECK-SAME: shared = 49152
@@ -24,7 +26,7 @@ gpu.module @m {
     // CHECK: %[[MINE:.*]] = arith.muli %[[WARP]], %[[RING_BYTES]]
     // CHECK: %[[RING:.*]] = llvm.getelementptr %[[SHARED]][%[[MINE]]]
     %ring = tile.pipe cp_async warps 4 : !ring
-    %first = tile.cursor
+    %first = tile.cursor of %ring : !ring
     %second = tile.next %ring[%first] : !ring
     %f0 = tile.acquire %ring[%first] : !ring -> !tile.stage<free>
     %k0, %v0 = tile.tiles %ring[%f0] : !ring, !tile.stage<free> -> !k, !v
@@ -116,6 +118,56 @@ gpu.module @m {
     %ring = tile.pipe cp_async warps 1 : !ring
     tile.sync block
     %parts = tile.reuse %ring : !ring -> !tile.smem<[128, 128], f32>
+    gpu.return
+  }
+
+  // Each lane copies its own pieces, and the second cache keeps none of them. Such a ring is told by addresses that each thread has for itself.
+  // CHECK-LABEL: gpu.func @pieces
+  // CHECK-SAME: shared = 12416
+  gpu.func @pieces(%x: memref<?xf16>, %y: memref<?xvector<4xi32>>, %n: index, %m: index, %is: i1, %if: i1) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: %[[THREAD:.*]] = arith.index_cast %thread_id_x : index to i32
+    // CHECK: %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
+    // CHECK: %[[MINE:.*]] = arith.muli %[[WARP]], %c12288_i32
+    // CHECK: %[[RING:.*]] = llvm.getelementptr %{{.*}}[%[[MINE]]]
+    %ring = tile.pipe cp_async warps 1 : !pieces
+    %sums = tile.alloc : <[1, 32], f32>
+    // CHECK: %[[POLICY:.*]] = nvvm.inline_ptx "createpolicy.fractional.L2::evict_first.b64 {$w0}, 1.0;"
+    %policy = tile.cache_policy evict_first
+    // CHECK: %[[BEGIN:.*]] = llvm.ptrtoint %[[RING]] : !llvm.ptr<3> to i32
+    %at = tile.cursor of %ring : !pieces
+    %free = tile.acquire %ring[%at] : !pieces -> !tile.stage<free>
+    // CHECK: %[[STAGE:.*]] = llvm.inttoptr %[[BEGIN]] : i32 to !llvm.ptr<3>
+    %w, %v = tile.tiles %ring[%free] : !pieces, !tile.stage<free> -> !k, !w
+    // CHECK: %[[BYTES:.*]] = arith.select %{{.*}}, %c16_i32, %c0_i32
+    // CHECK: nvvm.inline_ptx "cp.async.cg.shared.global.L2::cache_hint [{$r0}], [{$r1}], 16, {$r2}, {$r3};" ro(%{{.*}}, %{{.*}}, %[[BYTES]], %[[POLICY]] : i32, i64, i32, i64), predicate = %{{.*}}
+    tile.cp_async_vector if %if %x[%n] inside %is into %w[%n, %c0] by 16 policy %policy signal %ring[%free] : memref<?xf16>, !k, !pieces, !tile.stage<free>
+    // Two swizzles: bit 0 of the row moves units by one, bits 3 and 4 by two and four.
+    // CHECK: %[[LOW:.*]] = arith.andi %{{.*}}, %c1
+    // CHECK: arith.muli %[[LOW]], %c16
+    // CHECK: %[[EIGHTS:.*]] = arith.divui %{{.*}}, %c8
+    // CHECK: %[[HIGH:.*]] = arith.andi %[[EIGHTS]], %c3
+    // CHECK: arith.muli %[[HIGH]], %c32
+    // CHECK: nvvm.inline_ptx "cp.async.ca.shared.global [{$r0}], [{$r1}], 4, {$r2};"
+    tile.cp_async_vector %x[%n] into %v[%m, %c0] by 4 signal %ring[%free] : memref<?xf16>, !w, !pieces, !tile.stage<free>
+    tile.commit %ring[%free] : !pieces, !tile.stage<free>
+    %full = tile.wait %ring[%at] : !pieces -> !tile.stage<full>
+    %ww, %vv = tile.tiles %ring[%full] : !pieces, !tile.stage<full> -> !k, !w
+    // CHECK: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>}
+    %words = tile.load_matrix %vv[%m, %c0 + 8] : !w -> vector<4xi32>
+    memref.store %words, %y[%n] : memref<?xvector<4xi32>>
+    tile.release %ring[%full] : !pieces, !tile.stage<full>
+    // The stage behind the last one is the first.
+    // CHECK: %[[END:.*]] = arith.addi %[[BEGIN]], %c12288_i32
+    // CHECK: arith.cmpi eq, %{{.*}}, %[[END]]
+    %next = tile.next %ring[%at] : !pieces
+    tile.sync block
+    %more = tile.acquire %ring[%next] : !pieces -> !tile.stage<free>
+    %w2, %v2 = tile.tiles %ring[%more] : !pieces, !tile.stage<free> -> !k, !w
+    tile.cp_async_vector %x[%m] into %w2[%c0, %c0] by 16 policy %policy signal %ring[%more] : memref<?xf16>, !k, !pieces, !tile.stage<free>
+    tile.commit %ring[%more] : !pieces, !tile.stage<free>
+    tile.drain %ring[%next] : !pieces
     gpu.return
   }
 }

@@ -42,7 +42,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @overfull() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
     %c1 = tile.next %ring[%c] : !ring
@@ -64,7 +64,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
     %last = scf.for %i = %c0 to %n step %c1 iter_args(%at = %c) -> (!tile.cursor) {
@@ -87,7 +87,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @nothing() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     // expected-error @below {{'tile.wait' op expected a stage that was committed before}}
     %full = tile.wait %ring[%c] : !ring -> !tile.stage<full>
     tile.release %ring[%full] : !ring, !tile.stage<full>
@@ -102,7 +102,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @not_full() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
     %c1 = tile.next %ring[%c] : !ring
@@ -148,7 +148,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @late(%n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
     %full = tile.wait %ring[%c] : !ring -> !tile.stage<full>
@@ -167,7 +167,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @early_reuse() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
     tile.sync block
@@ -184,7 +184,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @skips(%n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     // expected-error @below {{'tile.skip' op is not for a ring of warps, which only the warp's own lanes fill, read and release}}
     %next = tile.skip %ring[%c] by %n : !ring
     gpu.return
@@ -198,7 +198,7 @@ gpu.module @m {
   gpu.func @alone() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %ring = tile.pipe cp_async warps 4 : !ring
     tile.barrier_init
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     // expected-error @below {{'tile.role' op expected 'scf.for' or 'scf.if' around a ring of warps, which all lanes execute together}}
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
@@ -218,7 +218,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     // expected-error @below {{'scf.for' op expected as many stages of a ring of warps on each way: 0 committed and 0 held, or 1 and 0}}
     %last = scf.for %i = %c0 to %n step %c1 iter_args(%at = %c) -> (!tile.cursor) {
       %b = tile.acquire %ring[%at] : !ring -> !tile.stage<free>
@@ -236,7 +236,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @branch(%is: i1) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     // expected-error @below {{'scf.if' op expected as many stages of a ring of warps on each way: 0 committed and 0 held, or 1 and 0}}
     scf.if %is {
       %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
@@ -253,7 +253,7 @@ gpu.module @m {
   gpu.func @not_drained() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     // expected-error @below {{'tile.pipe' op expected all of a ring of warps to be released and drained at the kernel's end, got 1 stages that are being filled and 0 held}}
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%b] : !ring, !tile.stage<free>
     gpu.return
@@ -267,7 +267,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @same_place() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
     // expected-error @below {{'tile.acquire' op expected the place behind the stage that was committed last}}
@@ -283,7 +283,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @younger() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
     %next = tile.next %ring[%c] : !ring
@@ -300,7 +300,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @two_at_once() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %next = tile.next %ring[%c] : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     // expected-error @below {{'tile.acquire' op expected the stage before to be committed: a group has the copies of one stage}}
@@ -317,7 +317,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @two_held() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %next = tile.next %ring[%c] : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
@@ -341,7 +341,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %ring = tile.pipe cp_async warps 1 : !ring
-    %c = tile.cursor
+    %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
     // expected-error @below {{'scf.for' op expected a loop that carries the places of a ring of warps on by the stages it waits for}}

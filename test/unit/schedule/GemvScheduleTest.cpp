@@ -109,7 +109,8 @@ TEST(GemvSchedule, CodesAreWholeTilesAndFitSharedMemory) {
         Shape.MaxM = M;
         Shape.WeightBits = Bits;
         Shape.Block = 32;
-        Shape.ScaleBytes = 4;
+        Shape.ScaleBytes = 2;
+        Shape.ZeroBytes = 2;
         auto Ranked = rankGemvSchedules(Shape, T);
         ASSERT_FALSE(Ranked.empty());
         for (const GemvCost &One : Ranked) {

@@ -180,7 +180,7 @@ AttentionDecode::State AttentionDecode::start() {
   Now.Sums.assign(widthChunks() * pairsOfPiece() * 4 * halves(), f32(0));
   Now.Most.assign(halves(), f32(-INFINITY));
   Now.Total.assign(halves(), f32(0));
-  Now.At = cursor();
+  Now.At = cursor(Ring);
   return Now;
 }
 

@@ -11,10 +11,7 @@
 #include "passes/kernels/gpu/gemm/GemmTileWalk.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -64,118 +61,91 @@ int64_t columnsOfAccess(const GemmMatch &P) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-Value GemvTile::i32(int64_t V) {
-  return arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
+Value GemvTile::sub(Value A, Value B) {
+  return W.B.createOrFold<arith::SubIOp>(W.Loc, A, B);
 }
-Value GemvTile::add32(Value A, Value B) {
-  return W.B.createOrFold<arith::AddIOp>(W.Loc, A, B);
+Value GemvTile::div(Value A, int64_t B) {
+  return W.B.createOrFold<arith::DivUIOp>(W.Loc, A, W.index(B));
 }
-Value GemvTile::mul32(Value A, int64_t B) {
-  return W.B.createOrFold<arith::MulIOp>(W.Loc, A, i32(B));
-}
-Value GemvTile::div32(Value A, int64_t B) {
-  return W.B.createOrFold<arith::DivUIOp>(W.Loc, A, i32(B));
-}
-Value GemvTile::rem32(Value A, int64_t B) {
-  return W.B.createOrFold<arith::RemUIOp>(W.Loc, A, i32(B));
-}
-Value GemvTile::xor32(Value A, Value B) {
-  return W.B.createOrFold<arith::XOrIOp>(W.Loc, A, B);
-}
-Value GemvTile::toIndex(Value V) {
-  return W.B.createOrFold<arith::IndexCastUIOp>(W.Loc, W.B.getIndexType(), V);
+Value GemvTile::rem(Value A, int64_t B) {
+  return W.B.createOrFold<arith::RemUIOp>(W.Loc, A, W.index(B));
 }
 Value GemvTile::least(Value A, Value B) {
   return W.B.createOrFold<arith::MinSIOp>(W.Loc, A, B);
+}
+Value GemvTile::i32(int64_t V) {
+  return arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
 }
 
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
-/// 16 bytes of shared memory as four words.
-GemvTile::Values GemvTile::load16(Value At) {
-  auto Pointer = LLVM::LLVMPointerType::get(W.B.getContext(), 3);
-  auto Four = VectorType::get({4}, W.B.getI32Type());
-  Value From = LLVM::IntToPtrOp::create(W.B, W.Loc, Pointer, At);
-  Value Loaded = LLVM::LoadOp::create(W.B, W.Loc, Four, From, PieceBytes);
-  Values Words;
-  for (int64_t I = 0; I < 4; ++I)
-    Words.push_back(vector::ExtractOp::create(W.B, W.Loc, Loaded, I));
-  return Words;
+Value GemvTile::load(Type Ty, Value Tile, Value Row, int64_t RowOffset,
+                     Value Column, int64_t ColumnOffset) {
+  return tile::LoadVectorOp::create(W.B, W.Loc, Ty, Tile, Row, RowOffset,
+                                    Column, ColumnOffset, IntegerAttr());
+}
+
+/// The elements of a vector, one by one.
+static SmallVector<Value> elementsOf(GpuWriter &W, Value Vector) {
+  SmallVector<Value> All;
+  int64_t Count = cast<VectorType>(Vector.getType()).getNumElements();
+  for (int64_t I = 0; I < Count; ++I)
+    All.push_back(vector::ExtractOp::create(W.B, W.Loc, Vector, I));
+  return All;
+}
+
+/// 16 bytes of a tile's row as four words.
+GemvTile::Values GemvTile::load16(Value Tile, Value Row, int64_t RowOffset,
+                                  Value Column, int64_t ColumnOffset) {
+  return elementsOf(W, load(VectorType::get({4}, W.B.getI32Type()), Tile, Row,
+                            RowOffset, Column, ColumnOffset));
 }
 
 /// What a thread holds of 32 elements of K of 8 columns.
-GemvTile::Values GemvTile::weightsOf(Value From, int64_t Part, int64_t Slice) {
-  if (KContiguous) {
-    Value Line = mul32(add32(G, Slice * 8), S.Depth * ElementBytes);
-    Value Piece = xor32(add32(T, Part * 4), rem32(G, pieces()));
-    return load16(add32(From, add32(Line, mul32(Piece, PieceBytes))));
-  }
+GemvTile::Values GemvTile::weightsOf(Value Tile, int64_t Part, int64_t Slice) {
+  if (KContiguous)
+    return load16(Tile, G, Slice * 8, mul(T, PieceElements), Part * StepK);
   // Lane (r, m) gives line r of matrix m: the elements 2 m and 2 m + 1 of each
   // 8, which is where the fragment wants those that a row's load brought.
-  Value R = rem32(Lane, 8), M = div32(Lane, 8);
-  Value K = add32(add32(mul32(div32(R, 2), 8), mul32(M, 2)),
-                  add32(rem32(R, 2), Part * 32));
-  Value Eight = div32(R, 2);
-  Value Other = S.Slices >= 8 ? add32(mul32(Eight, 2), rem32(R, 2))
-                              : rem32(Eight, S.Slices);
-  Value Piece = xor32(i32(Slice), Other);
-  Value At = add32(From, add32(mul32(K, S.columns() * ElementBytes),
-                               mul32(Piece, PieceBytes)));
-  auto Pointer = LLVM::LLVMPointerType::get(W.B.getContext(), 3);
-  Type I32 = W.B.getI32Type();
-  auto Four =
-      LLVM::LLVMStructType::getLiteral(W.B.getContext(), {I32, I32, I32, I32});
-  Value Place = LLVM::IntToPtrOp::create(W.B, W.Loc, Pointer, At);
-  auto Shape = NVVM::LdStMatrixShapeAttr::get(W.B.getContext(), 8, 8);
-  Value Loaded =
-      NVVM::LdMatrixOp::create(W.B, W.Loc, Four, Place, 4, NVVM::MMALayout::col,
-                               Shape, NVVM::LdStMatrixEltType::B16);
-  Values Words;
-  for (int64_t I = 0; I < 4; ++I)
-    Words.push_back(LLVM::ExtractValueOp::create(W.B, W.Loc, Loaded, I));
-  return Words;
+  Value R = rem(Lane, 8), M = div(Lane, 8);
+  Value K = W.add(W.add(mul(div(R, 2), 8), mul(M, 2)), rem(R, 2));
+  return elementsOf(W, tile::LoadMatrixOp::create(
+                           W.B, W.Loc, VectorType::get({4}, W.B.getI32Type()),
+                           Tile, K, int32_t(Part * StepK), W.index(0),
+                           int32_t(Slice * 8)));
 }
 
 /// 16 rows × 8 columns more of a product over 16 elements of K.
 Value GemvTile::multiply(ArrayRef<Value> Upper, ArrayRef<Value> Lower,
                          ArrayRef<Value> Weights, int64_t Half, Value Sums) {
   int64_t K = Half * 2;
-  Values C;
-  for (int64_t I = 0; I < 4; ++I)
-    C.push_back(vector::ExtractOp::create(W.B, W.Loc, Sums, I));
   Values Parts = multiplyFragments(
       W, P.A.Element, {Upper[K], Lower[K], Upper[K + 1], Lower[K + 1]},
-      {Weights[K], Weights[K + 1]}, C);
+      {Weights[K], Weights[K + 1]}, elementsOf(W, Sums));
   return vector::FromElementsOp::create(W.B, W.Loc, Sums.getType(), Parts);
 }
 
 /// A thread's elements of one of its rows. Rows that are not there are computed
 /// from the last one, and not stored.
-GemvTile::Values GemvTile::rowsOf(Value RowsAt, int64_t Offset, int64_t Part) {
-  Value Last = arith::IndexCastOp::create(
-      W.B, W.Loc, W.B.getI32Type(),
-      W.B.createOrFold<arith::SubIOp>(W.Loc, RowsHere, W.index(1)));
-  Value Row = W.B.createOrFold<arith::MinUIOp>(W.Loc, add32(G, Offset), Last);
-  Value Piece = xor32(add32(T, Part * 4), rowSwizzle(Row));
-  Value InStage =
-      add32(mul32(Row, S.Depth * ElementBytes), mul32(Piece, PieceBytes));
-  return load16(add32(RowsAt, InStage));
+GemvTile::Values GemvTile::rowsOf(Value Tile, int64_t Offset, int64_t Part) {
+  Value Last = sub(RowsHere, W.index(1));
+  Value Row = W.B.createOrFold<arith::MinUIOp>(W.Loc, add(G, Offset), Last);
+  return load16(Tile, Row, 0, mul(T, PieceElements), Part * StepK);
 }
 
-GemvTile::Values GemvTile::multiplyStage(Value Stage, ValueRange Before) {
+GemvTile::Values GemvTile::multiplyStage(const Stage &From, ValueRange Before) {
   if (P.Codes)
-    return multiplyCodes(Stage, Before);
+    return multiplyCodes(From, Before);
   Values Sums(Before);
-  Value RowsAt = add32(Stage, S.weightBytes());
   for (int64_t Part = 0; Part < S.Depth / StepK; ++Part) {
-    Values Upper = rowsOf(RowsAt, 0, Part);
+    Values Upper = rowsOf(From.Rows, 0, Part);
     Values Lower(4, i32(0));
     if (HasLower)
-      Lower = rowsOf(RowsAt, 8, Part);
+      Lower = rowsOf(From.Rows, 8, Part);
     for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-      Values Weights = weightsOf(Stage, Part, Slice);
+      Values Weights = weightsOf(From.Weights, Part, Slice);
       for (int64_t Half = 0; Half < 2; ++Half)
         Sums[Slice] = multiply(Upper, Lower, Weights, Half, Sums[Slice]);
     }
@@ -189,26 +159,26 @@ GemvTile::Values GemvTile::multiplyStage(Value Stage, ValueRange Before) {
 
 /// Fragment: rows g and g + 8; columns 2 t and 2 t + 1 of each 8.
 void GemvTile::storePartial(ValueRange Sums) {
+  auto Two = VectorType::get({2}, W.B.getF32Type());
+  Value First = W.add(mul(Warp, stageRows()), G), Column = mul(T, 2);
   for (int64_t Row = 0; Row < (HasLower ? 2 : 1); ++Row)
-    for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
-      for (int64_t Column = 0; Column < 2; ++Column) {
-        Value V = vector::ExtractOp::create(W.B, W.Loc, Sums[Slice],
-                                            Row * 2 + Column);
-        Value InTile = add32(mul32(T, 2), Slice * 8 + Column);
-        Value OfWarp = toIndex(Warp), AtRow = toIndex(add32(G, Row * 8)),
-              AtColumn = toIndex(InTile);
-        memref::StoreOp::create(W.B, W.Loc, V, Partial,
-                                ValueRange{OfWarp, AtRow, AtColumn});
-      }
+    for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
+      Values All = elementsOf(W, Sums[Slice]);
+      Value Pair = vector::FromElementsOp::create(
+          W.B, W.Loc, Two, ValueRange(All).slice(Row * 2, 2));
+      tile::StoreVectorOp::create(W.B, W.Loc, Pair, Partial, First, Row * 8,
+                                  Column, Slice * 8);
+    }
 }
 
 /// The warps' partial sums, in order.
 Value GemvTile::totalOf(Value Row, Value InTile) {
-  Value Total, Column = toIndex(InTile);
+  auto One = VectorType::get({1}, W.B.getF32Type());
+  Value Total;
   for (int64_t Other = 0; Other < S.Warps; ++Other) {
-    Value OfWarp = W.index(Other);
-    Value Part = memref::LoadOp::create(W.B, W.Loc, Partial,
-                                        ValueRange{OfWarp, Row, Column});
+    Value Part =
+        elementsOf(W, load(One, Partial, Row, Other * stageRows(), InTile, 0))
+            .front();
     Total =
         Total ? Value(arith::AddFOp::create(W.B, W.Loc, Total, Part)) : Part;
   }
@@ -221,10 +191,10 @@ void GemvTile::epilogueElement(Value Row, Value InTile, Value First) {
   W.when(W.both(IsRow, IsColumn), [&] {
     Value Sum = totalOf(Row, InTile), Paired;
     if (hasHalves()) {
-      Value Behind = i32(half()), Before = i32(-half());
+      Value After = W.index(half()), Before = W.index(-half());
       Value Step = arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile),
-                                           Before, Behind);
-      Paired = totalOf(Row, add32(InTile, Step));
+                                           Before, After);
+      Paired = totalOf(Row, W.add(InTile, Step));
     }
     Values At = indicesOf(W, P, Value(), AtRow, Column);
     if (Value Element = elementOfAccumulator(W, P, At, Sum, Paired))
@@ -238,16 +208,15 @@ void GemvTile::epilogue(Value FirstOfTile) {
   int64_t Most = std::min(P.Facts.range(P.M).Max, stageRows());
   int64_t Elements = Most * resultColumns();
   for (int64_t First = 0; First < Elements; First += S.threads()) {
-    Value Element = add32(Thread, First);
+    Value Element = add(Thread, First);
     auto Emit = [&] {
-      Value Row = toIndex(div32(Element, resultColumns()));
-      Value InTile = rem32(Element, resultColumns());
-      epilogueElement(Row, InTile, FirstOfTile);
+      epilogueElement(div(Element, resultColumns()),
+                      rem(Element, resultColumns()), FirstOfTile);
     };
     if (First + S.threads() <= Elements)
       Emit();
     else
-      W.when(W.less(toIndex(Element), W.index(Elements)), Emit);
+      W.when(W.less(Element, W.index(Elements)), Emit);
   }
 }
 
@@ -256,26 +225,11 @@ void GemvTile::epilogue(Value FirstOfTile) {
 //===----------------------------------------------------------------------===//
 
 void GemvTile::placeThread() {
-  Type I32 = W.B.getI32Type();
-  Thread = arith::IndexCastOp::create(W.B, W.Loc, I32, W.thread());
-  Warp = div32(Thread, 32);
-  Lane = rem32(Thread, 32);
-  G = div32(Lane, 4);
-  T = rem32(Lane, 4);
-  auto Space = gpu::AddressSpaceAttr::get(
-      W.B.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-  auto Bytes = MemRefType::get({ShapedType::kDynamic}, W.B.getI8Type(),
-                               MemRefLayoutAttrInterface(), Space);
-  Value Shared = gpu::DynamicSharedMemoryOp::create(W.B, W.Loc, Bytes);
-  Value Start =
-      memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Shared);
-  Value Base = arith::IndexCastOp::create(W.B, W.Loc, I32, Start);
-  Ring = add32(Base, mul32(Warp, S.Stages * S.stageBytes()));
-  auto Sums =
-      MemRefType::get({S.Warps, stageRows(), S.columns()}, W.B.getF32Type(),
-                      MemRefLayoutAttrInterface(), Space);
-  Partial = memref::ViewOp::create(W.B, W.Loc, Sums, Shared,
-                                   W.index(S.ringBytes()), ValueRange());
+  Thread = W.thread();
+  Warp = div(Thread, 32);
+  Lane = rem(Thread, 32);
+  G = div(Lane, 4);
+  T = rem(Lane, 4);
 }
 
 void GemvTile::prepare() {
@@ -287,19 +241,18 @@ void GemvTile::prepare() {
   RowStrideA = valueOf(W, P, P.A.RowStride);
   if (!P.Codes)
     StrideB = valueOf(W, P, KContiguous ? P.B.ColumnStride : P.B.RowStride);
-  auto Address = [&](const Matrix &M) -> Value {
-    Value Flat =
-        flatView(W, P.C.R.Form.Func.getArgument(M.Argument), M.Element);
-    return memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Flat);
+  auto Memory = [&](const Matrix &M) {
+    Value Base = P.C.R.Form.Func.getArgument(M.Argument);
+    return flatView(W, Base, cast<MemRefType>(Base.getType()).getElementType());
   };
-  BaseA = Address(P.A);
-  BaseB = Address(P.Codes ? P.Codes->Tiles : P.B);
+  MemoryA = Memory(P.A);
+  MemoryB = Memory(P.Codes ? P.Codes->Tiles : P.B);
   if (P.Codes)
-    BaseScales = Address(P.Codes->Scales);
+    MemoryScales = Memory(P.Codes->Scales);
   if (P.Codes && P.Codes->Zeros)
-    BaseZeros = Address(*P.Codes->Zeros);
+    MemoryZeros = Memory(*P.Codes->Zeros);
   if (P.Second)
-    BaseSecondB = Address(P.Second->B);
+    MemorySecondB = Memory(P.Second->B);
   Slices = W.ceilDiv(Sum, S.Depth * S.Warps);
   // Of all tiles, those that are this block's: each grid'th.
   Value All = W.ceilDiv(Columns, resultColumns());
@@ -308,62 +261,65 @@ void GemvTile::prepare() {
   Value One = W.index(1);
   Value Above = W.add(Left, W.B.createOrFold<arith::SubIOp>(W.Loc, Grid, One));
   Tiles = arith::DivUIOp::create(W.B, W.Loc, Above, Grid);
-  // Weights that are read once should not drive out what is used again.
-  std::string Text = "createpolicy.fractional.L2::";
-  Text += KeepInCache ? "evict_normal" : "evict_first";
-  Text += ".b64 {$w0}, 1.0;";
-  Policy = NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{W.B.getI64Type()},
-                                     ValueRange(), ValueRange(), Text, Value())
-               .getResult(0);
+  placeThread();
+  declareRing();
 }
 
-/// The product of up to 16 rows.
-void GemvTile::rowsFrom(Value First) {
+/// The product of up to 16 rows; the ring is empty before and after it.
+Value GemvTile::rowsFrom(Value First, Value Begin) {
   FirstRow = First;
-  RowsHere = least(W.B.createOrFold<arith::SubIOp>(W.Loc, Rows, First),
-                   W.index(stageRows()));
-  Place At = {Ring, W.index(0), W.index(0)};
+  RowsHere = least(sub(Rows, First), W.index(stageRows()));
+  Value Start = W.index(0), Step = W.index(1);
+  Place Ahead = {Begin, Start, Start};
   for (int64_t Stage = 0; Stage + 1 < S.Stages; ++Stage)
-    At = fill(At);
+    Ahead = fill(Ahead);
   auto Four = VectorType::get({4}, W.B.getF32Type());
   Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Four));
-  Value Stage = Ring;
-  Value Start = W.index(0), Step = W.index(1);
-  W.loop(Start, Tiles, Step, ValueRange{Stage, At.Stage, At.Tile, At.Slice},
-         [&](Value Tile, ValueRange OfTile) {
-           Values Carried(OfTile);
-           Carried.append(S.Slices, Zero);
-           Values Done =
-               W.loop(Start, Slices, Step, Carried, [&](Value, ValueRange In) {
-                 NVVM::CpAsyncWaitGroupOp::create(W.B, W.Loc, S.Stages - 2);
-                 NVVM::SyncWarpOp::create(W.B, W.Loc, i32(-1));
-                 // The stage that was read last is free.
-                 Place Then = fill({In[1], In[2], In[3]});
-                 Values Next = {nextStage(In[0]), Then.Stage, Then.Tile,
-                                Then.Slice};
-                 llvm::append_range(Next,
-                                    multiplyStage(In[0], In.drop_front(4)));
-                 return Next;
-               });
-           storePartial(ArrayRef<Value>(Done).drop_front(4));
-           W.barrier();
-           epilogue(firstColumn(Tile));
-           W.barrier(); // the sums are read before the next ones
-           return Values(ArrayRef<Value>(Done).take_front(4));
-         });
+  auto EachSlice = [&](Value, ValueRange In) {
+    auto Full = tile::StageType::get(W.B.getContext(), tile::StageState::Full);
+    Value Token = tile::WaitOp::create(W.B, W.Loc, Full, Ring, In[0],
+                                       /*in_flight=*/int32_t(S.Stages - 2));
+    // The stage that was read last is free.
+    Place Then = fill({In[1], In[2], In[3]});
+    Values Next = {next(In[0]), Then.At, Then.Tile, Then.Slice};
+    llvm::append_range(Next, multiplyStage(tilesOf(Token), In.drop_front(4)));
+    tile::ReleaseOp::create(W.B, W.Loc, Ring, Token);
+    return Next;
+  };
+  auto EachTile = [&](Value Tile, ValueRange OfTile) {
+    Values Carried(OfTile);
+    Carried.append(S.Slices, Zero);
+    Values Done = W.loop(Start, Slices, Step, Carried, EachSlice);
+    storePartial(ArrayRef<Value>(Done).drop_front(4));
+    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+    epilogue(firstColumn(Tile));
+    // The sums are read before the next ones.
+    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+    return Values(ArrayRef<Value>(Done).take_front(4));
+  };
+  Values End =
+      W.loop(Start, Tiles, Step,
+             ValueRange{Begin, Ahead.At, Ahead.Tile, Ahead.Slice}, EachTile);
+  // Groups without copies are left.
+  tile::DrainOp::create(W.B, W.Loc, Ring, End[1]);
+  return End[1];
 }
 
 LogicalResult GemvTile::emit(bool SeveralTiles) {
+  W.B.getContext()->loadDialect<tile::TileDialect>();
   prepare();
-  placeThread();
   Value Start = W.index(0);
+  Value Begin = tile::CursorOp::create(
+      W.B, W.Loc, tile::CursorType::get(W.B.getContext()), Ring);
   if (!SeveralTiles) {
-    rowsFrom(Start);
+    rowsFrom(Start, Begin);
     return Result;
   }
-  W.loop(Start, Rows, W.index(TileM), {}, [&](Value First, ValueRange) {
-    rowsFrom(First);
-    return Values();
+  W.loop(Start, Rows, W.index(TileM), Begin, [&](Value First, ValueRange In) {
+    Value At = rowsFrom(First, In[0]);
+    // All stages are free again.
+    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+    return Values{At};
   });
   return Result;
 }

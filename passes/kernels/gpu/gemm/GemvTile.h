@@ -8,13 +8,13 @@
 ///
 /// \file
 /// Writes the schedule that GpuGemv.cpp has chosen. Each warp has a ring of
-/// stages in shared memory. It copies weights and rows into later stages while
-/// it multiplies earlier ones. Warps wait for one another only where
-/// accumulators are joined.
+/// stages in shared memory (tile.pipe cp_async). It copies weights and rows
+/// into later stages while it multiplies earlier ones. Warps wait for one
+/// another only where accumulators are joined.
 ///
-///   stage      weights: Depth of the sum × columns of the tile, then rows: the
-///             same of the sum; pieces of 16 bytes, their places in a line
-///             exchanged (xor) so that neither side meets in a bank
+///   stage     a tile of weights, Depth of K × columns, one of rows of A, and
+///             of codes their scales and zero points; swizzled so that neither
+///             copies nor loads meet in a bank
 ///   fragment  thread (g, t), g = lane / 4, t = lane % 4, holds of 32 elements
 ///   of K those from 8 t to 8 t + 7 of rows g and g + 8, in one
 ///             load; of weights the same, as they are where K is contiguous, by
@@ -28,6 +28,8 @@
 
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
 #include "passes/schedule/GemvSchedule.h"
+
+#include "dialects/tile/Tile.h"
 
 namespace kpc::kernels {
 
@@ -58,56 +60,68 @@ public:
 
 private:
   static constexpr int64_t ElementBytes = 2, PieceBytes = 16;
+  /// Elements of 16 bits in a piece.
+  static constexpr int64_t PieceElements = PieceBytes / ElementBytes;
   using Values = llvm::SmallVector<mlir::Value>;
   /// The next stage to fill, and with what.
   struct Place {
-    mlir::Value Stage;       ///< i32, an address in shared memory
+    mlir::Value At;          ///< in the ring
     mlir::Value Tile, Slice; ///< numbers among the block's
   };
+  /// A stage: free, its tiles are filled; full, they are multiplied.
+  struct Stage {
+    mlir::Value Token;
+    mlir::Value Weights, Rows, Scales, Zeros; ///< tiles; the last two of codes
+  };
 
-  // 32-bit arithmetic.
-  mlir::Value i32(int64_t V);
-  mlir::Value add32(mlir::Value A, mlir::Value B);
-  mlir::Value add32(mlir::Value A, int64_t B) { return add32(A, i32(B)); }
-  mlir::Value mul32(mlir::Value A, int64_t B);
-  mlir::Value div32(mlir::Value A, int64_t B);
-  mlir::Value rem32(mlir::Value A, int64_t B);
-  mlir::Value xor32(mlir::Value A, mlir::Value B);
-  mlir::Value toIndex(mlir::Value V);
+  // Arithmetic on indices.
+  mlir::Value add(mlir::Value A, int64_t B) { return W.add(A, W.index(B)); }
+  mlir::Value mul(mlir::Value A, int64_t B) { return W.mul(A, W.index(B)); }
+  mlir::Value sub(mlir::Value A, mlir::Value B);
+  mlir::Value div(mlir::Value A, int64_t B);
+  mlir::Value rem(mlir::Value A, int64_t B);
   mlir::Value least(mlir::Value A, mlir::Value B);
+  mlir::Value i32(int64_t V);
 
   void prepare();
   void placeThread();
   mlir::Value firstColumn(mlir::Value Tile);
   mlir::Value isInSecondHalf(mlir::Value InTile);
-  mlir::Value baseOf(mlir::Value InTile);
+  mlir::Value memoryOf(mlir::Value InTile);
   mlir::Value columnOf(mlir::Value First, mlir::Value InTile);
-  void copy(mlir::Value To, mlir::Value Base, mlir::Value Element,
-            mlir::Value Inside, int64_t Bytes, mlir::Value Predicate = {});
-  void copyBytes(mlir::Value To, mlir::Value From, mlir::Value Inside,
-                 int64_t Bytes, mlir::Value Predicate = {});
-  void copyWeightsAlongColumns(mlir::Value To, mlir::Value Column,
-                               mlir::Value Sum);
-  void copyWeightsAlongK(mlir::Value To, mlir::Value Column, mlir::Value Sum);
-  void copyRows(mlir::Value To, mlir::Value Sum);
-  mlir::Value rowSwizzle(mlir::Value Row);
-  Place fill(Place At);
-  mlir::Value nextStage(mlir::Value Stage);
+
+  // Copies: GemvTileCopies.cpp.
+  tile::SharedType weightsType() const;
+  tile::SharedType rowsType() const;
+  void declareRing();
+  Stage tilesOf(mlir::Value Token);
+  struct Piece {
+    mlir::Value Memory, At, Inside; ///< from which element on; none: all are
+    mlir::Value Tile, Row, Column;
+    int64_t Bytes = PieceBytes;
+    mlir::Value Condition = {}; ///< that the lane has one; none: all have
+  };
+  void copy(const Stage &To, const Piece &One);
+  void copyWeightsAlongColumns(const Stage &To, mlir::Value Column,
+                               mlir::Value First);
+  void copyWeightsAlongK(const Stage &To, mlir::Value Column,
+                         mlir::Value First);
+  void copyRows(const Stage &To, mlir::Value First);
+  Place fill(Place Next);
+  mlir::Value next(mlir::Value At);
 
   // Of codes: GemvTileCodes.cpp.
-  mlir::Value inTiles(mlir::Value Column, int64_t Slice);
-  void copyCodes(mlir::Value To, mlir::Value Column, mlir::Value Sum);
-  void copyOfBlocks(mlir::Value To, mlir::Value Base, const Matrix &From,
-                    mlir::Value Column, mlir::Value Sum);
-  mlir::Value loadShared(mlir::Type Ty, mlir::Value At);
+  mlir::Value inTiles(mlir::Value Column, mlir::Value Slice);
+  void copyCodes(const Stage &To, mlir::Value Column, mlir::Value First);
+  void copyOfBlocks(const Stage &To, mlir::Value Tile, mlir::Value Memory,
+                    const Matrix &From, mlir::Value Column, mlir::Value First);
   mlir::Value numberOf(mlir::Value V);
-  mlir::Value zeroPoint(mlir::Value From, int64_t Block, int64_t Slice);
+  mlir::Value zeroPoint(const Stage &From, int64_t Block, int64_t Slice);
   Values numbersOf(llvm::ArrayRef<mlir::Value> Words, mlir::Value Zero);
   Values numbersBeside(mlir::Value Words, llvm::ArrayRef<int64_t> Bytes,
                        mlir::Value Zero);
-  mlir::Value scaled(mlir::Value Product, mlir::Value ScalesAt,
-                     mlir::Value Sums);
-  Values multiplyCodes(mlir::Value Stage, mlir::ValueRange Sums);
+  mlir::Value scaled(mlir::Value Product, mlir::Value Scales, mlir::Value Sums);
+  Values multiplyCodes(const Stage &From, mlir::ValueRange Sums);
   int64_t blocksOfStage() const {
     return std::max<int64_t>(S.Depth / P.Codes->Block, 1);
   }
@@ -115,10 +129,13 @@ private:
     return M.Element.getIntOrFloatBitWidth() / 8;
   }
 
-  Values load16(mlir::Value At);
-  Values rowsOf(mlir::Value RowsAt, int64_t Offset, int64_t Part);
-  Values weightsOf(mlir::Value From, int64_t Part, int64_t Slice);
-  Values multiplyStage(mlir::Value Stage, mlir::ValueRange Sums);
+  mlir::Value load(mlir::Type Ty, mlir::Value Tile, mlir::Value Row,
+                   int64_t RowOffset, mlir::Value Column, int64_t ColumnOffset);
+  Values load16(mlir::Value Tile, mlir::Value Row, int64_t RowOffset,
+                mlir::Value Column, int64_t ColumnOffset);
+  Values rowsOf(mlir::Value Tile, int64_t Offset, int64_t Part);
+  Values weightsOf(mlir::Value Tile, int64_t Part, int64_t Slice);
+  Values multiplyStage(const Stage &From, mlir::ValueRange Sums);
   mlir::Value multiply(llvm::ArrayRef<mlir::Value> Upper,
                        llvm::ArrayRef<mlir::Value> Lower,
                        llvm::ArrayRef<mlir::Value> Weights, int64_t Half,
@@ -127,12 +144,13 @@ private:
   void epilogue(mlir::Value Column);
   mlir::Value totalOf(mlir::Value Row, mlir::Value InTile);
   void epilogueElement(mlir::Value Row, mlir::Value InTile, mlir::Value First);
-  void rowsFrom(mlir::Value First);
+  mlir::Value rowsFrom(mlir::Value First, mlir::Value Begin);
 
   bool hasHalves() const { return P.Second || P.RotateHalf; }
   int64_t half() const { return S.columns() / 2; }
   int64_t stageRows() const { return S.StageRows; }
-  int64_t pieces() const { return S.Depth / 8; } ///< of 16 bytes, in a row
+  /// Of 16 bytes, in a row of a stage's.
+  int64_t pieces() const { return S.Depth / PieceElements; }
 
   GpuWriter &W;
   const GemmMatch &P;
@@ -140,9 +158,11 @@ private:
   const bool KeepInCache;
   bool KContiguous = false, HasLower = true;
   mlir::Value Rows, Columns, Sum, RowStrideA, StrideB, Tiles, Slices;
-  mlir::Value BaseA, BaseB, BaseSecondB; ///< addresses, as index
-  mlir::Value BaseScales, BaseZeros;
-  mlir::Value Thread, Warp, Lane, G, T, Ring, Policy, Partial;
+  mlir::Value MemoryA, MemoryB, MemorySecondB, MemoryScales, MemoryZeros;
+  mlir::Value Thread, Warp, Lane, G, T; ///< indices
+  llvm::SmallVector<mlir::Type> StageTiles;
+  mlir::Value Ring, Policy;
+  mlir::Value Partial; ///< the warps' sums: a tile of f32
   mlir::Value FirstRow, RowsHere;
   mlir::LogicalResult Result = mlir::success();
 };

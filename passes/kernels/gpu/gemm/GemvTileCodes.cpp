@@ -18,7 +18,7 @@
 ///   scales           multiply the sums of a block, in f32: the product of a
 ///                    block is exact but for the order of its sum
 ///
-///   stage   tiles of the slices | rows | scales [blocks][columns] | zeros
+///   stage   tiles of the slices | rows | scales [blocks, columns] | zeros
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/gemm/GemvTile.h"
@@ -46,73 +46,53 @@ static constexpr int64_t BitsF16 = 0x6400, BitsBf16 = 0x4300,
 
 /// The number of a slice's tiles among all of N: the last ones where the tile
 /// is beyond.
-Value GemvTile::inTiles(Value Column, int64_t Slice) {
-  Value Number = W.add(
-      W.B.createOrFold<arith::DivUIOp>(W.Loc, Column, W.index(TileColumns)),
-      W.index(Slice));
-  Value Last = W.B.createOrFold<arith::SubIOp>(
-      W.Loc, W.ceilDiv(Columns, TileColumns), W.index(1));
-  return least(Number, Last);
+Value GemvTile::inTiles(Value Column, Value Slice) {
+  Value Number = W.add(div(Column, TileColumns), Slice);
+  return least(Number, sub(W.ceilDiv(Columns, TileColumns), W.index(1)));
 }
 
-/// Scales or zero points of the stage that begins at element `First` of K.
-void GemvTile::copyOfBlocks(Value To, Value Base, const Matrix &From,
-                            Value Column, Value First) {
-  int64_t Bytes = bytesOf(From), Pieces = TileColumns * Bytes / PieceBytes,
+/// Scales or zero points of the stage that begins at element `First` of K: 8
+/// columns of a block are one piece, or two.
+void GemvTile::copyOfBlocks(const Stage &To, Value Tile, Value Memory,
+                            const Matrix &From, Value Column, Value First) {
+  int64_t Elements = PieceBytes / bytesOf(From),
+          Pieces = TileColumns / Elements,
           Count = blocksOfStage() * S.Slices * Pieces;
-  Value Row =
-      W.B.createOrFold<arith::DivUIOp>(W.Loc, First, W.index(P.Codes->Block));
-  Value Stride = W.index(*From.RowStride.asConstant() * Bytes);
-  Value Last = W.B.createOrFold<arith::SubIOp>(
-      W.Loc, W.ceilDiv(Columns, TileColumns), W.index(1));
-  Value InTiles =
-      W.B.createOrFold<arith::DivUIOp>(W.Loc, Column, W.index(TileColumns));
+  Value Row = div(First, P.Codes->Block);
   for (int64_t Start = 0; Start < Count; Start += 32) {
-    Value Number = add32(Lane, Start);
-    Value Is =
-        Start + 32 <= Count ? Value() : W.less(toIndex(Number), W.index(Count));
-    Value Piece = rem32(Number, Pieces),
-          Slice = rem32(div32(Number, Pieces), S.Slices),
-          Block = toIndex(div32(Number, Pieces * S.Slices));
-    Value At = W.add(First, W.mul(Block, W.index(P.Codes->Block)));
-    Value Tile = least(W.add(InTiles, toIndex(Slice)), Last);
-    Value Offset = W.add(W.mul(W.add(Row, Block), Stride),
-                         W.add(W.mul(Tile, W.index(TileColumns * Bytes)),
-                               toIndex(mul32(Piece, PieceBytes))));
-    copyBytes(add32(To, mul32(Number, PieceBytes)), W.add(Base, Offset),
-              W.less(At, Sum), PieceBytes, Is);
+    Value Number = add(Lane, Start);
+    Value Is = Start + 32 <= Count ? Value() : W.less(Number, W.index(Count));
+    Value InSlice = mul(rem(Number, Pieces), Elements),
+          Slice = rem(div(Number, Pieces), S.Slices),
+          Block = div(Number, Pieces * S.Slices);
+    Value At = W.add(First, mul(Block, P.Codes->Block));
+    Value InRow = W.add(mul(inTiles(Column, Slice), TileColumns), InSlice);
+    copy(To,
+         {Memory,
+          W.add(mul(W.add(Row, Block), *From.RowStride.asConstant()), InRow),
+          W.less(At, Sum), Tile, Block, W.add(mul(Slice, TileColumns), InSlice),
+          PieceBytes, Is});
   }
 }
 
 /// A stage's tiles, one a slice, with what belongs to their blocks.
-void GemvTile::copyCodes(Value To, Value Column, Value First) {
-  Value Inside = W.less(First, Sum), Depths = W.ceilDiv(Sum, S.Depth);
-  Value Depth =
-      W.B.createOrFold<arith::DivUIOp>(W.Loc, First, W.index(S.Depth));
-  Value Mine = mul32(Lane, PieceBytes);
+void GemvTile::copyCodes(const Stage &To, Value Column, Value First) {
+  Value Inside = W.less(First, Sum), Depths = W.ceilDiv(Sum, S.Depth),
+        Depth = div(First, S.Depth), Mine = mul(Lane, PieceBytes);
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-    Value Tile = W.add(W.mul(inTiles(Column, Slice), Depths), Depth);
-    Value Offset = W.add(W.mul(Tile, W.index(TileBytes)), toIndex(Mine));
-    copyBytes(add32(To, add32(Mine, Slice * TileBytes)), W.add(BaseB, Offset),
-              Inside, PieceBytes);
+    Value Number = W.index(Slice);
+    Value Tile = W.add(W.mul(inTiles(Column, Number), Depths), Depth);
+    copy(To, {MemoryB, W.add(mul(Tile, TileBytes), Mine), Inside, To.Weights,
+              Number, Mine});
   }
-  Value Scales = add32(To, S.weightBytes() + S.rowBytes());
-  copyOfBlocks(Scales, BaseScales, P.Codes->Scales, Column, First);
+  copyOfBlocks(To, To.Scales, MemoryScales, P.Codes->Scales, Column, First);
   if (P.Codes->Zeros)
-    copyOfBlocks(
-        add32(Scales, blocksOfStage() * S.columns() * bytesOf(P.Codes->Scales)),
-        BaseZeros, *P.Codes->Zeros, Column, First);
+    copyOfBlocks(To, To.Zeros, MemoryZeros, *P.Codes->Zeros, Column, First);
 }
 
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
-
-Value GemvTile::loadShared(Type Ty, Value At) {
-  auto Pointer = LLVM::LLVMPointerType::get(W.B.getContext(), 3);
-  Value From = LLVM::IntToPtrOp::create(W.B, W.Loc, Pointer, At);
-  return LLVM::LoadOp::create(W.B, W.Loc, Ty, From);
-}
 
 /// A float as f32.
 Value GemvTile::numberOf(Value V) {
@@ -122,7 +102,7 @@ Value GemvTile::numberOf(Value V) {
 }
 
 /// What is taken off a column's large numbers, negated: f32.
-Value GemvTile::zeroPoint(Value From, int64_t Block, int64_t Slice) {
+Value GemvTile::zeroPoint(const Stage &From, int64_t Block, int64_t Slice) {
   bool IsF16 = P.A.Element.isF16();
   int64_t One = IsF16 ? OneF16 : P.Codes->Bits == 4 ? OneBf16 : OneF32;
   Type F32 = W.B.getF32Type();
@@ -131,12 +111,9 @@ Value GemvTile::zeroPoint(Value From, int64_t Block, int64_t Slice) {
   };
   if (!P.Codes->Zeros)
     return Number(-double(One + P.Codes->Offset));
-  Value At = add32(
-      From, S.weightBytes() + S.rowBytes() +
-                blocksOfStage() * S.columns() * bytesOf(P.Codes->Scales) +
-                (Block * S.columns() + Slice * TileColumns) * ElementBytes);
-  At = add32(At, mul32(G, ElementBytes));
-  Value Zero = numberOf(loadShared(P.Codes->Zeros->Element, At));
+  Value Zero = load(VectorType::get({1}, P.Codes->Zeros->Element), From.Zeros,
+                    W.index(Block), 0, G, Slice * TileColumns);
+  Zero = numberOf(vector::ExtractOp::create(W.B, W.Loc, Zero, int64_t(0)));
   return arith::SubFOp::create(W.B, W.Loc, Number(-double(One)), Zero);
 }
 
@@ -214,9 +191,7 @@ GemvTile::Values GemvTile::numbersOf(ArrayRef<Value> Words, Value Zero) {
 //===----------------------------------------------------------------------===//
 
 /// Sums + a block's product · the scales of its columns 2 t and 2 t + 1.
-Value GemvTile::scaled(Value Product, Value ScalesAt, Value Sums) {
-  auto Pair = VectorType::get({2}, P.Codes->Scales.Element);
-  Value Two = loadShared(Pair, ScalesAt);
+Value GemvTile::scaled(Value Product, Value Two, Value Sums) {
   Values Scale, Parts;
   for (int64_t I = 0; I < 2; ++I)
     Scale.push_back(numberOf(vector::ExtractOp::create(W.B, W.Loc, Two, I)));
@@ -228,28 +203,27 @@ Value GemvTile::scaled(Value Product, Value ScalesAt, Value Sums) {
   return vector::FromElementsOp::create(W.B, W.Loc, Sums.getType(), Parts);
 }
 
-GemvTile::Values GemvTile::multiplyCodes(Value Stage, ValueRange Before) {
+GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
   Values Sums(Before);
-  Value RowsAt = add32(Stage, S.weightBytes());
-  int64_t Bytes = bytesOf(P.Codes->Scales), Blocks = blocksOfStage(),
-          Steps = S.Depth / StepK / Blocks, Words = P.Codes->Bits / 4;
-  Value ScalesAt = add32(add32(RowsAt, S.rowBytes()), mul32(T, 2 * Bytes));
+  int64_t Blocks = blocksOfStage(), Steps = S.Depth / StepK / Blocks,
+          Words = P.Codes->Bits / 4;
+  Value First = W.index(0), Mine = mul(Lane, PieceBytes), Column = mul(T, 2);
   SmallVector<Values> Codes;
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
-    Codes.push_back(load16(
-        add32(Stage, add32(mul32(Lane, PieceBytes), Slice * TileBytes))));
+    Codes.push_back(load16(From.Weights, First, Slice, Mine, 0));
+  auto Pair = VectorType::get({2}, P.Codes->Scales.Element);
   auto Four = VectorType::get({4}, W.B.getF32Type());
   Value None = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Four));
   for (int64_t Block = 0; Block < Blocks; ++Block) {
     Values Products(S.Slices, None);
     for (int64_t Step = 0; Step < Steps; ++Step) {
       int64_t Part = Block * Steps + Step;
-      Values Upper = rowsOf(RowsAt, 0, Part);
+      Values Upper = rowsOf(From.Rows, 0, Part);
       Values Lower(4, i32(0));
       if (HasLower)
-        Lower = rowsOf(RowsAt, 8, Part);
+        Lower = rowsOf(From.Rows, 8, Part);
       for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-        Value Zero = zeroPoint(Stage, Block, Slice);
+        Value Zero = zeroPoint(From, Block, Slice);
         Values Weights = numbersOf(
             ArrayRef<Value>(Codes[Slice]).slice(Part * Words, Words), Zero);
         for (int64_t Half = 0; Half < 2; ++Half)
@@ -260,7 +234,7 @@ GemvTile::Values GemvTile::multiplyCodes(Value Stage, ValueRange Before) {
     for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
       Sums[Slice] = scaled(
           Products[Slice],
-          add32(ScalesAt, (Block * S.columns() + Slice * TileColumns) * Bytes),
+          load(Pair, From.Scales, First, Block, Column, Slice * TileColumns),
           Sums[Slice]);
   }
   return Sums;

@@ -7,125 +7,148 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A warp's copies into its ring: which columns a tile has, and which lanes
-/// copy which pieces of weights and rows.
+/// A warp's ring and its copies: which columns a tile has, and which lanes copy
+/// which pieces of weights and rows.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/gemm/GemvTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace kpc::kernels {
 
-/// `Bytes` from an element on, past the first cache; zeros where `Inside` is
-/// false. Without a predicate all lanes copy.
-void GemvTile::copy(Value To, Value Base, Value Element, Value Inside,
-                    int64_t Bytes, Value Predicate) {
-  Value Offset = W.mul(Element, W.index(ElementBytes));
-  copyBytes(To, W.add(Base, Offset), Inside, Bytes, Predicate);
-}
-
-/// The same from an address on.
-void GemvTile::copyBytes(Value To, Value Address, Value Inside, int64_t Bytes,
-                         Value Predicate) {
-  Type I64 = W.B.getI64Type();
-  Value From = arith::IndexCastOp::create(W.B, W.Loc, I64, Address);
-  Value Count = i32(Bytes);
-  if (Inside) {
-    Value None = i32(0);
-    Count = arith::SelectOp::create(W.B, W.Loc, Inside, Count, None);
+/// Of weights whose K is contiguous a row is a column, and of others an element
+/// of K. Swizzles are bits of a byte's place in the tile: the lanes that load
+/// together meet no bank twice. Those that ldmatrix names have 8 elements of K,
+/// {0, 1, 8, 9, 16, 17, 24, 25} and a distance: bits 0, 3 and 4 tell them.
+tile::SharedType GemvTile::weightsType() const {
+  MLIRContext *Context = W.B.getContext();
+  if (P.Codes) {
+    Type Code = cast<MemRefType>(MemoryB.getType()).getElementType();
+    return tile::SharedType::get(Context, {S.Slices, TileBytes}, Code,
+                                 /*swizzle=*/0);
   }
-  // Less than 16 bytes go through the first cache.
-  std::string Text = std::string("cp.async.") +
-                     (Bytes == PieceBytes ? "cg" : "ca") +
-                     ".shared.global.L2::cache_hint [{$r0}], [{$r1}], " +
-                     std::to_string(Bytes) + ", {$r2}, {$r3};";
-  NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange(),
-                            ValueRange{To, From, Count, Policy}, ValueRange(),
-                            Text, Predicate);
+  int64_t Units = llvm::Log2_64(uint64_t(KContiguous ? pieces() : S.Slices));
+  SmallVector<int64_t> Swizzle = {Units, 4, Units};
+  if (!KContiguous && S.Slices >= 8)
+    Swizzle = {1, 4, Units, 2, 5, Units + 2};
+  else if (!KContiguous)
+    Swizzle = {Units, 4, Units + 3};
+  int64_t Rows = KContiguous ? S.columns() : S.Depth,
+          Columns = KContiguous ? S.Depth : S.columns();
+  return tile::SharedType::get(Context, {Rows, Columns}, P.A.Element,
+                               /*swizzle=*/0, Rows, Swizzle);
 }
 
-/// Lines are Depth elements of K, their pieces 8 columns.
-void GemvTile::copyWeightsAlongColumns(Value To, Value Column, Value First) {
-  int64_t Pieces = S.Slices, LineLanes = std::min<int64_t>(Pieces, 8),
-          Lines = 32 / LineLanes, Width = columnsOfAccess(P);
-  Value Piece = rem32(Lane, LineLanes), Line = div32(Lane, LineLanes);
-  Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Columns, W.index(Width));
-  for (int64_t Part = 0; Part < 8 / Width; ++Part) {
-    Value InTile = add32(mul32(Piece, 8), Part * Width);
-    Value Mine = least(columnOf(Column, InTile), Last), Base = baseOf(InTile);
-    for (int64_t N = 0; N < S.Depth / Lines; ++N) {
-      Value K = add32(Line, N * Lines);
-      Value At = W.add(First, toIndex(K));
-      Value Inside = W.less(At, Sum);
-      Value Eight = rem32(div32(K, 8), 4);
-      Value Other = S.Slices >= 8 ? add32(mul32(Eight, 2), rem32(K, 2))
-                                  : rem32(Eight, S.Slices);
-      Value InStage = add32(mul32(K, S.columns() * ElementBytes),
-                            mul32(xor32(Piece, Other), PieceBytes));
-      copy(add32(To, add32(InStage, Part * Width * ElementBytes)), Base,
-           W.add(W.mul(At, StrideB), Mine), Inside, Width * ElementBytes);
+/// Beside codes, lanes of two neighbouring rows load at once.
+tile::SharedType GemvTile::rowsType() const {
+  int64_t Units = llvm::Log2_64(uint64_t(pieces()));
+  SmallVector<int64_t> Swizzle = {Units, 4, Units};
+  if (P.Codes)
+    Swizzle = {1, 6, Units - 2};
+  return tile::SharedType::get(W.B.getContext(), {S.RingRows, S.Depth},
+                               P.A.Element, /*swizzle=*/0, S.RingRows, Swizzle);
+}
+
+void GemvTile::declareRing() {
+  MLIRContext *Context = W.B.getContext();
+  StageTiles = {weightsType(), rowsType()};
+  auto OfBlocks = [&](const Matrix &M) {
+    StageTiles.push_back(tile::SharedType::get(
+        Context, {blocksOfStage(), S.columns()}, M.Element, /*swizzle=*/0));
+  };
+  if (P.Codes)
+    OfBlocks(P.Codes->Scales);
+  if (P.Codes && P.Codes->Zeros)
+    OfBlocks(*P.Codes->Zeros);
+  Ring = tile::PipeOp::create(
+      W.B, W.Loc, tile::PipeType::get(Context, S.Stages, StageTiles),
+      tile::Completion::CpAsync, /*producers=*/1, /*consumers=*/0,
+      /*pair=*/false, S.Warps);
+  Partial = tile::AllocOp::create(
+      W.B, W.Loc,
+      tile::SharedType::get(Context, {S.Warps * stageRows(), S.columns()},
+                            W.B.getF32Type(), /*swizzle=*/0));
+  // Weights that are read once should not drive out what is used again.
+  Policy = tile::CachePolicyOp::create(W.B, W.Loc, W.B.getI64Type(),
+                                       KeepInCache ? tile::Eviction::Normal
+                                                   : tile::Eviction::First);
+}
+
+GemvTile::Stage GemvTile::tilesOf(Value Token) {
+  auto Tiles = tile::TilesOp::create(W.B, W.Loc, StageTiles, Ring, Token);
+  Stage Of = {Token, Tiles.getResult(0), Tiles.getResult(1), {}, {}};
+  if (StageTiles.size() > 2)
+    Of.Scales = Tiles.getResult(2);
+  if (StageTiles.size() > 3)
+    Of.Zeros = Tiles.getResult(3);
+  return Of;
+}
+
+void GemvTile::copy(const Stage &To, const Piece &One) {
+  tile::CpAsyncVectorOp::create(
+      W.B, W.Loc, One.Memory, One.At, One.Inside, One.Tile, One.Row, One.Column,
+      int32_t(One.Bytes), One.Condition, Policy, Ring, To.Token);
+}
+
+/// Rows are elements of K, their pieces 8 columns, or fewer at a time.
+void GemvTile::copyWeightsAlongColumns(const Stage &To, Value Column,
+                                       Value First) {
+  int64_t RowLanes = std::min<int64_t>(S.Slices, PieceElements),
+          Rows = 32 / RowLanes, Width = columnsOfAccess(P);
+  Value Unit = mul(rem(Lane, RowLanes), PieceElements),
+        Line = div(Lane, RowLanes), Last = sub(Columns, W.index(Width));
+  for (int64_t Part = 0; Part < PieceElements; Part += Width) {
+    Value InTile = add(Unit, Part);
+    Value Mine = least(columnOf(Column, InTile), Last),
+          Memory = memoryOf(InTile);
+    for (int64_t N = 0; N < S.Depth; N += Rows) {
+      Value K = add(Line, N);
+      Value At = W.add(First, K);
+      copy(To, {Memory, W.add(W.mul(At, StrideB), Mine), W.less(At, Sum),
+                To.Weights, K, InTile, Width * ElementBytes});
     }
   }
 }
 
-/// Lines are columns, their pieces 8 elements of K.
-void GemvTile::copyWeightsAlongK(Value To, Value Column, Value First) {
-  int64_t Lines = 32 / pieces();
-  Value Piece = rem32(Lane, pieces()), Line = div32(Lane, pieces());
-  Value At = W.add(First, toIndex(mul32(Piece, ThreadK)));
+/// Rows are columns, their pieces 8 elements of K.
+void GemvTile::copyWeightsAlongK(const Stage &To, Value Column, Value First) {
+  Value Unit = mul(rem(Lane, pieces()), PieceElements),
+        Line = div(Lane, pieces());
+  Value At = W.add(First, Unit);
   Value Inside = W.less(At, Sum);
   bool Whole = P.Facts.divisor(P.N) % S.columns() == 0;
-  Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Columns, W.index(1));
-  for (int64_t N = 0; N < S.columns() / Lines; ++N) {
-    Value InTile = add32(Line, N * Lines);
-    Value Mine = W.add(Column, toIndex(InTile));
+  Value Last = sub(Columns, W.index(1));
+  for (int64_t N = 0; N < S.columns(); N += 32 / pieces()) {
+    Value InTile = add(Line, N);
+    Value Mine = W.add(Column, InTile);
     if (!Whole)
       Mine = least(Mine, Last);
-    Value Other = rem32(InTile, pieces());
-    Value InStage = add32(mul32(InTile, S.Depth * ElementBytes),
-                          mul32(xor32(Piece, Other), PieceBytes));
-    copy(add32(To, InStage), BaseB, W.add(W.mul(Mine, StrideB), At), Inside,
-         PieceBytes);
+    copy(To, {MemoryB, W.add(W.mul(Mine, StrideB), At), Inside, To.Weights,
+              InTile, Unit});
   }
 }
 
-/// What is changed in the numbers of a row's pieces. Beside codes, lanes of two
-/// neighbouring rows load at once.
-Value GemvTile::rowSwizzle(Value Row) {
-  return P.Codes ? mul32(rem32(Row, 2), 4) : rem32(Row, pieces());
-}
-
-void GemvTile::copyRows(Value To, Value First) {
-  int64_t Lines = 32 / pieces();
+void GemvTile::copyRows(const Stage &To, Value First) {
   int64_t Most = std::min(P.Facts.range(P.M).Max, stageRows());
-  Value Piece = rem32(Lane, pieces()), Line = div32(Lane, pieces());
-  Value At = W.add(First, toIndex(mul32(Piece, ThreadK)));
+  Value Unit = mul(rem(Lane, pieces()), PieceElements),
+        Line = div(Lane, pieces());
+  Value At = W.add(First, Unit);
   Value Inside = W.less(At, Sum);
-  for (int64_t N = 0; N * Lines < Most; ++N) {
-    Value Row = add32(Line, N * Lines);
-    Value Is = W.less(toIndex(Row), RowsHere);
-    Value InStage = add32(mul32(Row, S.Depth * ElementBytes),
-                          mul32(xor32(Piece, rowSwizzle(Row)), PieceBytes));
-    Value Mine = W.add(FirstRow, toIndex(Row));
-    copy(add32(To, InStage), BaseA, W.add(W.mul(Mine, RowStrideA), At), Inside,
-         PieceBytes, Is);
+  for (int64_t N = 0; N < Most; N += 32 / pieces()) {
+    Value Row = add(Line, N);
+    Value Mine = W.add(FirstRow, Row);
+    copy(To, {MemoryA, W.add(W.mul(Mine, RowStrideA), At), Inside, To.Rows, Row,
+              Unit, PieceBytes, W.less(Row, RowsHere)});
   }
 }
 
-/// Stages are told by their addresses, which differ from warp to warp. An
-/// offset that is the same in all threads would become a uniform register, and
-/// ptxas 13.0 to 13.5 makes an illegal instruction of `cp.async` with a cache
-/// hint and such a register in its address (sm_90a, seen on an H200).
-Value GemvTile::nextStage(Value Stage) {
-  Value Next = add32(Stage, S.stageBytes()),
-        End = add32(Ring, S.Stages * S.stageBytes());
-  Value IsEnd =
-      arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, Next, End);
-  return arith::SelectOp::create(W.B, W.Loc, IsEnd, Ring, Next);
+Value GemvTile::next(Value At) {
+  return tile::NextOp::create(W.B, W.Loc, At.getType(), Ring, At);
 }
 
 Value GemvTile::firstColumn(Value Tile) {
@@ -142,51 +165,54 @@ Value GemvTile::firstColumn(Value Tile) {
 }
 
 Value GemvTile::isInSecondHalf(Value InTile) {
+  Value Half = W.index(half());
   return arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::uge, InTile,
-                               i32(half()));
+                               Half);
 }
 
 /// The matrix that a column of the tile is of.
-Value GemvTile::baseOf(Value InTile) {
+Value GemvTile::memoryOf(Value InTile) {
   if (!P.Second)
-    return BaseB;
+    return MemoryB;
   return arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile),
-                                 BaseSecondB, BaseB);
+                                 MemorySecondB, MemoryB);
 }
 
 /// Its number there: columns of the second half are as many of the second
 /// matrix, or those that change places with the first half's.
 Value GemvTile::columnOf(Value First, Value InTile) {
   if (hasHalves()) {
-    Value Step = i32((P.Second ? 0 : P.RotateHalf) - half()), None = i32(0);
-    InTile = add32(InTile, arith::SelectOp::create(
+    Value Step = W.index((P.Second ? 0 : P.RotateHalf) - half()),
+          None = W.index(0);
+    InTile = W.add(InTile, arith::SelectOp::create(
                                W.B, W.Loc, isInSecondHalf(InTile), Step, None));
   }
-  return W.add(First, toIndex(InTile));
+  return W.add(First, InTile);
 }
 
-/// Starts the copies of a slice, if one is left; the place behind it.
+/// Starts the copies of a slice, if one is left, as one group; the next place.
 GemvTile::Place GemvTile::fill(Place At) {
+  auto Free = tile::StageType::get(W.B.getContext(), tile::StageState::Free);
+  Stage To = tilesOf(tile::AcquireOp::create(W.B, W.Loc, Free, Ring, At.At));
   W.when(W.less(At.Tile, Tiles), [&] {
-    Value OfWarps = W.mul(At.Slice, W.index(S.Warps));
-    Value First = W.mul(W.add(OfWarps, toIndex(Warp)), W.index(S.Depth));
+    Value OfWarps = mul(At.Slice, S.Warps);
+    Value First = mul(W.add(OfWarps, Warp), S.Depth);
     Value Column = firstColumn(At.Tile);
-    Value To = At.Stage;
     if (P.Codes)
       copyCodes(To, Column, First);
     else if (KContiguous)
       copyWeightsAlongK(To, Column, First);
     else
       copyWeightsAlongColumns(To, Column, First);
-    copyRows(add32(To, S.weightBytes()), First);
+    copyRows(To, First);
   });
-  NVVM::CpAsyncCommitGroupOp::create(W.B, W.Loc);
+  tile::CommitOp::create(W.B, W.Loc, Ring, To.Token);
   Value Next = W.add(At.Slice, W.index(1));
   Value IsLast =
       arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, Next, Slices);
   Value Behind = W.add(At.Tile, W.index(1)), Start = W.index(0);
   Place Then;
-  Then.Stage = nextStage(At.Stage);
+  Then.At = next(At.At);
   Then.Tile = arith::SelectOp::create(W.B, W.Loc, IsLast, Behind, At.Tile);
   Then.Slice = arith::SelectOp::create(W.B, W.Loc, IsLast, Start, Next);
   return Then;

@@ -128,8 +128,8 @@ GemvShape shapeOf(GemmMatch &P) {
     Shape.KContiguous = true;
     Shape.WeightBits = P.Codes->Bits;
     Shape.Block = P.Codes->Block;
-    Shape.ScaleBytes = BytesOf(P.Codes->Scales) +
-                       (P.Codes->Zeros ? BytesOf(*P.Codes->Zeros) : 0);
+    Shape.ScaleBytes = BytesOf(P.Codes->Scales);
+    Shape.ZeroBytes = P.Codes->Zeros ? BytesOf(*P.Codes->Zeros) : 0;
   }
   return Shape;
 }
@@ -145,7 +145,6 @@ LogicalResult emitGemv(GemmMatch::Forms &Own, GemmMatch &P,
     Blocks = Blocks * Expr::min(P.M, Expr(1));
   Launch.Grid[0] = Blocks.str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
-  Launch.SharedBytes = S.sharedBytes();
   return Tile.emit(P.Facts.range(P.M).Max > TileM);
 }
 

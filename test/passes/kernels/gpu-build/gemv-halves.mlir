@@ -7,18 +7,20 @@
 // Tiles of 32 columns of the sums are tiles of 16 of the result.
 // CHECK-SAME: grid = ["4", "1", "1"]
 // CHECK-SAME: kernel.schedule = #kernel.schedule<"gemv 32x64 warps 8 stages 3 tiles 1">
-// CHECK: %[[BACK:.*]] = arith.cmpi uge, %{{.*}}, %c16_i32 : i32
-// CHECK: arith.select %[[BACK]], %c-16_i32, %c0_i32 : i32
-// CHECK: %[[AGAIN:.*]] = arith.cmpi uge, %{{.*}}, %c16_i32 : i32
-// CHECK: arith.select %[[AGAIN]], %{{.*}}, %{{.*}} : index
-// CHECK: nvvm.inline_ptx "cp.async.cg
+// CHECK: %[[SUMS:.*]] = tile.alloc : !smem
+// CHECK: %[[BACK:.*]] = arith.cmpi uge, %{{.*}}, %c16{{.*}} : index
+// CHECK: arith.select %[[BACK]], %c-16{{.*}}, %c0{{.*}} : index
+// CHECK: %[[AGAIN:.*]] = arith.cmpi uge, %{{.*}}, %c16{{.*}} : index
+// CHECK: arith.select %[[AGAIN]], %{{.*}}, %{{.*}} : memref<?xf16
+// CHECK: tile.cp_async_vector
 // CHECK: nvvm.mma.sync
 // The sums of both products at one place, then what the kernel makes of them.
-// CHECK: %[[MINE:.*]] = memref.load %[[PARTS:.*]][%c0, %[[ROW:.*]], %{{.*}}] : memref<8x16x32xf32
-// CHECK-COUNT-7: memref.load %[[PARTS]][%{{.*}}, %[[ROW]], %{{.*}}]
+// CHECK: tile.load_vector %[[SUMS]][%[[ROW:.*]], %{{.*}}]
+// CHECK-COUNT-7: tile.load_vector %[[SUMS]][%[[ROW]] + {{[0-9]+}}, %{{.*}}]
 // CHECK: %[[G:.*]] = arith.addf
-// CHECK: %[[BEHIND:.*]] = arith.select %{{.*}}, %c-16_i32, %c16_i32 : i32
-// CHECK-COUNT-8: memref.load %[[PARTS]][%{{.*}}, %[[ROW]], %{{.*}}]
+// CHECK: arith.select %{{.*}}, %c-16{{.*}}, %c16{{.*}} : index
+// CHECK: tile.load_vector %[[SUMS]][%[[ROW]], %{{.*}}]
+// CHECK-COUNT-7: tile.load_vector %[[SUMS]][%[[ROW]] + {{[0-9]+}}, %{{.*}}]
 // CHECK: %[[U:.*]] = arith.addf
 // CHECK: %[[R:.*]] = arith.maximumf %[[G]], %{{.*}}
 // CHECK: arith.mulf %[[R]], %[[U]]
@@ -70,12 +72,12 @@ func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p
 // CHECK: %[[PART:.*]] = arith.remui %{{.*}}, %c2
 // CHECK: arith.muli %[[HEAD]], %c64
 // CHECK: arith.muli %[[PART]], %c16
-// CHECK: %[[BACK:.*]] = arith.cmpi uge, %{{.*}}, %c16_i32 : i32
-// CHECK: arith.select %[[BACK]], %c16_i32, %c0_i32 : i32
-// CHECK: nvvm.inline_ptx "cp.async.cg
+// CHECK: %[[BACK:.*]] = arith.cmpi uge, %{{.*}}, %c16{{.*}} : index
+// CHECK: arith.select %[[BACK]], %c16{{.*}}, %c0{{.*}} : index
+// CHECK: tile.cp_async_vector
 // CHECK: nvvm.mma.sync
 // CHECK: %[[OWN:.*]] = arith.addf
-// CHECK: arith.select %{{.*}}, %c-16_i32, %c16_i32 : i32
+// CHECK: arith.select %{{.*}}, %c-16{{.*}}, %c16{{.*}} : index
 // CHECK: %[[C:.*]] = memref.load %{{.*}} : memref<2x32xf32
 // CHECK: arith.mulf %{{.*}}, %[[C]]
 func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 16, optimum = 1>}) attributes {kernel.forced_schedule = #kernel.schedule<"gemv 32x64 warps 8 stages 3 tiles 1">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {

@@ -3,33 +3,42 @@
 
 // One row, weights contiguous along the sum: copies go ahead into a ring of stages, one for each warp; what is loaded from there goes to
 // mma.sync as it is; warps' sums are added in order. Few weights stay in the second cache.
+// CHECK: = !tile.smem<[8, 64], bf16, row_swizzle [3, 4, 3]>
 // CHECK-LABEL: gpu.func @one_row
-// CHECK-SAME: shared = {{[1-9][0-9]+}}
 // CHECK-SAME: kernel.schedule = #kernel.schedule<"gemv [[COLUMNS:[0-9]+]]x64 warps [[WARPS:[0-9]+]] stages {{[0-9]+}} tiles {{[0-9]+}}">
-// CHECK: nvvm.inline_ptx "createpolicy.fractional.L2::evict_normal.b64 {$w0}, 1.0;"
-// CHECK: gpu.dynamic_shared_memory
-// CHECK: nvvm.inline_ptx "cp.async.cg.shared.global.L2::cache_hint [{$r0}], [{$r1}], 16, {$r2}, {$r3};"
-// CHECK: nvvm.cp.async.commit.group
+// Lanes that load weights, or rows, together have other units of the lines of 128 bytes.
+// CHECK: %[[RING:.*]] = tile.pipe cp_async warps [[WARPS]] : !pipe
+// CHECK: %[[SUMS:.*]] = tile.alloc : !smem
+// CHECK: %[[POLICY:.*]] = tile.cache_policy evict_normal
+// CHECK: %[[BEGIN:.*]] = tile.cursor of %[[RING]]
+// CHECK: %[[FREE:.*]] = tile.acquire %[[RING]][%[[BEGIN]]]
+// CHECK: tile.cp_async_vector %{{.*}}[%{{.*}}] inside %{{.*}} into %{{.*}}[%{{.*}}, %{{.*}}] by 16 policy %[[POLICY]] signal %[[RING]][%[[FREE]]]
+// The rows that are there.
+// CHECK: tile.cp_async_vector if %{{.*}}
+// CHECK: tile.commit %[[RING]][%[[FREE]]]
 // CHECK: scf.for
 // CHECK: scf.for
-// CHECK: nvvm.cp.async.wait.group
-// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: %[[FULL:.*]] = tile.wait %[[RING]][%{{.*}}] in_flight
+// CHECK: tile.acquire
 // CHECK: scf.if
-// CHECK: nvvm.inline_ptx "cp.async.cg
-// CHECK: nvvm.cp.async.commit.group
-// CHECK: llvm.load {{.*}} -> vector<4xi32>
-// CHECK-NOT: nvvm.ldmatrix
+// CHECK: tile.cp_async_vector
+// CHECK: tile.commit
+// CHECK: tile.load_vector {{.*}} -> vector<4xi32>
+// CHECK-NOT: tile.load_matrix
 // CHECK: nvvm.mma.sync
 // CHECK-SAME: multiplicandAPtxType = #nvvm.mma_type<bf16>
 // CHECK-SAME: shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK: tile.release %[[RING]][%[[FULL]]]
 // CHECK: scf.yield
-// CHECK: memref.store {{.*}} #gpu.address_space<workgroup>
-// CHECK: gpu.barrier
+// CHECK: tile.store_vector %{{.*}} to %[[SUMS]]
+// CHECK: tile.sync block
 // CHECK: scf.if
+// CHECK: tile.load_vector %[[SUMS]]
 // CHECK: arith.addf
 // CHECK: arith.truncf
 // CHECK: memref.store {{.*}}xbf16
-// CHECK: gpu.barrier
+// CHECK: tile.sync block
+// CHECK: tile.drain %[[RING]]
 // AMPERE-LABEL: gpu.func @one_row
 // AMPERE-SAME: kernel.schedule = #kernel.schedule<"gemv
 func.func @one_row(%x: memref<bf16>, %w: memref<bf16>, %y: memref<bf16>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
@@ -68,11 +77,14 @@ func.func @one_row(%x: memref<bf16>, %w: memref<bf16>, %y: memref<bf16>) attribu
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: scf.for
-// CHECK: nvvm.cp.async.wait.group
-// CHECK: nvvm.ldmatrix {{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4 : i32
+// CHECK: tile.wait
+// CHECK: tile.load_matrix
 // CHECK: nvvm.mma.sync
-// CHECK: gpu.barrier
-// CHECK: gpu.barrier
+// CHECK: tile.sync block
+// CHECK: tile.sync block
+// The stages are free for the next rows.
+// CHECK: tile.drain
+// CHECK-NEXT: tile.sync block
 func.func @some_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index {kernel.size = #kernel.size<min = 1, max = 40, optimum = 4>})
     attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 256], strides: [256, 1] : memref<f16> to memref<?x256xf16, strided<[256, 1]>>
@@ -127,8 +139,8 @@ func.func @any_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index
 // Weights that the second cache does not hold make room for others; a transpose of an input is read through.
 // CHECK-LABEL: gpu.func @large
 // CHECK-SAME: kernel.schedule = #kernel.schedule<"gemv {{[0-9]+}}x64 warps
-// CHECK: createpolicy.fractional.L2::evict_first
-// CHECK-NOT: nvvm.ldmatrix
+// CHECK: tile.cache_policy evict_first
+// CHECK-NOT: tile.load_matrix
 // CHECK: nvvm.mma.sync
 func.func @large(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [2, 8192], strides: [8192, 1] : memref<f16> to memref<2x8192xf16, strided<[8192, 1]>>
