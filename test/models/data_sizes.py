@@ -295,6 +295,24 @@ CASES |= {f"resized_in_{'branch' if branch else 'loop'}_by_{by}": resized_inside
 CASES |= {f"counted-{name}": build for name, build in counted_cases().items()}
 
 
+def met(operator):
+    """What is found meets what has a known size: they are taken to be equal, which a run checks."""
+    def build():
+        known = {"Add": constant("w", np.float32([1, 2, 3])), "Expand": constant("w", [2, 3])}.get(operator)
+        first = [node("NonZero", ["x"], ["at"]), node("Cast", ["at"], ["found"], to=FLOAT)]
+        inputs = [value("x", ["n"]), *([] if known else [value("w", ["m"])])]
+        x = {found: np.float32([1] * found + [0] * (5 - found)) for found in range(6)}
+        data = [{"x": x[3]}, {"x": x[3][::-1].copy()}, *({"x": x[n], None: f"the data decides a size of {n}, but it must be 3"} for n in (0, 1, 2, 5))]
+        if not known:
+            data = [{"x": x[3], "w": x[1][:3]}, {"x": x[5], "w": x[2]}, {"x": x[2], "w": x[2], None: "the data decides a size of 2, but it must be"}]
+        nodes = [*first, node("Add" if operator == "Input" else operator, ["found", "w"], ["y"])]
+        return model(nodes, inputs, [value("y", None)], [known] if known else []), data
+    return build
+
+
+CASES |= {f"met_by_{operator}": met(operator) for operator in ("Add", "Expand", "Input")}
+
+
 def problem_of(arguments, name, build, folder):
     graph, data, *options = build()
     path, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"

@@ -14,7 +14,7 @@ class Case:
     top: Module
     code: dict
     options: list  # of kpc compile
-    runs: list  # for each run: the inputs, then the outputs, by name
+    runs: list  # for each run: the inputs, then the outputs, by name, or the words with which it is refused
     constants: list = dataclasses.field(default_factory=list)
 
 
@@ -73,7 +73,8 @@ def _results(outputs):
 
 
 def scripted(parameters, body, runs, options, attributes=None, declared="", classes="", result="Tensor", methods="", files=None, **names):
-    """A module of class M whose `forward` is `body`; `runs` is a text where it is refused with these words."""
+    """A module of class M whose `forward` is `body`; `runs` is a text where it is refused with these words, and outputs are one where a
+    run is."""
     classes, result = names.get("extra", classes), names.get("ret", result)
     declared = "".join(f"  {line}\n" for line in names.get("decl", declared).splitlines())
     lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
@@ -81,5 +82,5 @@ def scripted(parameters, body, runs, options, attributes=None, declared="", clas
             f"  def forward(self: __torch__.M,\n    {parameters}) -> {result}:\n{lines}{methods}")
     top = module("__torch__.M", {name: _held(v) for name, v in (attributes or {}).items()})
     if not isinstance(runs, str):
-        runs = [(inputs, _results(outputs)) for inputs, outputs in runs]
+        runs = [(inputs, outputs if isinstance(outputs, str) else _results(outputs)) for inputs, outputs in runs]
     return Case(top, {"__torch__.py": code} | (files or {}), options, runs)

@@ -159,3 +159,20 @@ for kind, call in {"add": "torch.add(x, y)", "mm": "torch.mm(torch.t(x), y)", "c
 return {call}""", [({"x": drawn(n, n, 4), "y": drawn(n + 9, n, 4)},
                     {"add": np.add, "mm": lambda a, b: a.T @ b, "cat": lambda a, b: np.concatenate([a, b], 1)}[kind](drawn(n, n, 4), drawn(n + 9, n, 4))) for n in (2, 5)],
         ["--input-shape", "x=n,4", "--input-shape", "y=m,4"])
+
+# The means of groups of rows: how many groups there are data decides, and the sums say.
+GROUPS = np.array([0, 1, 1])
+add("grouped_means", "x: Tensor,\n    groups: Tensor", """
+sums = torch.index_add_(torch.zeros([2, 4]), 0, groups, x)
+counts = torch.bincount(groups, None, 2)
+return torch.div(sums, torch.unsqueeze(counts, 1))""",
+    [({"x": X, "groups": GROUPS}, np.stack([X[0], X[1:].mean(0)])), ({"x": X, "groups": GROUPS * 0}, np.stack([X.mean(0), np.full(4, np.nan, np.float32)])),
+     ({"x": X, "groups": GROUPS * 4}, "the data decides a size of 5, but it must be 2")],
+    ["--input-shape", "x=3,4", "--input-shape", "groups=3", "--input-type", "groups=i64"])
+
+SIGNED = np.abs(X) * np.float32([[1], [-1], [1]])
+add("found_rows", "x: Tensor,\n    y: Tensor", """
+rows = torch.index_select(x, 0, torch.squeeze(torch.nonzero(torch.gt(torch.select(x, 1, 0), 0)), 1))
+return torch.add(rows, y)""",
+    [({"x": SIGNED, "y": X[:2]}, SIGNED[::2] + X[:2]), ({"x": -SIGNED, "y": X[:1]}, -SIGNED[1:2] + X[:1]),
+     ({"x": SIGNED, "y": X}, "the data decides a size of 2, but it must be m = 3")], [*ROWS, "--input-shape", "y=m,4"])

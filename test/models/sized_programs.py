@@ -73,6 +73,17 @@ def inplace_shapes():
 
 
 @case
+def groups_as_many_as_rows():
+    """How many groups there are data decides, and the sums say."""
+    p = Program({"u0": (2, 64)})
+    sums, groups = p.input("sums", (2, 4)), p.input("groups", (3,), "i8")
+    counts = one(p, "bincount.default", {"self": groups, "minlength": 2}, "i8", ("u0",))
+    column = one(p, "unsqueeze.default", {"self": counts, "dim": 1}, "i8", ("u0", 1))
+    p.output(one(p, "div.Tensor", {"self": sums, "other": column}, "f4", (2, 4)))
+    return p, [({"sums": drawn(1, 2, 4), "groups": np.array(g)}, [drawn(1, 2, 4) / np.float32([[g.count(0)], [g.count(1)]])]) for g in ([0, 1, 1], [1, 0, 0])]
+
+
+@case
 def kv_cache_mutation():
     """A row of a cache that is an input, written by index_copy, and one of another by index_put_: in place."""
     p = Program()

@@ -115,8 +115,14 @@ bool Importer::assumeSymbol(const Expr &A, const Expr &C, NodeImport &Where) {
   std::set<std::string, std::less<>> Named;
   A.collectSymbols(Named);
   C.collectSymbols(Named);
-  // Of two names the earlier stays, as Emitter::leftOf() has it.
-  for (const std::string &Old : llvm::reverse(Named)) {
+  // Of two names the earlier stays, as Emitter::leftOf() has it, but for those
+  // that data decides.
+  SmallVector<std::string> Order;
+  for (bool Decided : {true, false})
+    for (const std::string &Name : llvm::reverse(Named))
+      if (bool(ByData.count(Name)) == Decided)
+        Order.push_back(Name);
+  for (const std::string &Old : Order) {
     Expr Symbol = Expr::symbol(Old), New = Symbol + A - C;
     if (!isLeft(New, Old))
       New = Symbol + C - A;
@@ -151,14 +157,6 @@ bool Importer::assumeEqual(const Expr &A, const Expr &C, NodeImport &Where) {
     return assumeParts(A, C, Where);
   if (Known == true)
     return true;
-  // No run can check before it begins what data decides.
-  std::set<std::string, std::less<>> Named;
-  A.collectSymbols(Named);
-  C.collectSymbols(Named);
-  if (llvm::any_of(Named, [&](const std::string &Name) {
-        return ByData.count(Name) != 0;
-      }))
-    return false;
   if (assumeSymbol(A, C, Where) || assumeMultiples(A, C, Where) ||
       assumeParts(A, C, Where))
     return true;

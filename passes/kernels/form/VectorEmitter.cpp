@@ -133,6 +133,12 @@ private:
   /// Whether a value of a body may differ between lanes is not tracked here:
   /// only what counts, and whether a branch may depend on it.
   bool operation(Operation &Op, int LaneLoop) {
+    // What was found when the lanes ran along another loop holds no longer: a
+    // tensor may be read as a row and as a column.
+    for (Value Result : Op.getResults()) {
+      Counting.erase(Result);
+      Uniform.erase(Result);
+    }
     if (isa<linalg::YieldOp, scf::YieldOp, arith::ConstantOp>(Op))
       return true;
     if (auto Index = dyn_cast<linalg::IndexOp>(Op)) {
@@ -377,6 +383,9 @@ static bool waitsForAdd(Operation &Op) {
 LogicalResult VectorEmitter::cloneOp(OpBuilder &B, Operation &Op,
                                      IRMapping &Map, ValueRange Loops,
                                      int LaneLoop) {
+  // The body may have been computed with lanes along another loop.
+  for (Value Result : Op.getResults())
+    Counting.erase(Result);
   if (auto Index = dyn_cast<linalg::IndexOp>(Op)) {
     Map.map(Index.getResult(), Loops[Index.getDim()]);
     if (int(Index.getDim()) == LaneLoop)

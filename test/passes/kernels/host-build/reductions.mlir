@@ -126,3 +126,52 @@ func.func @long_maximum(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kernel
   bufferization.materialize_in_destination %y in restrict writable %y_m : (tensor<8xf32>, memref<8xf32, strided<[1]>>) -> ()
   return
 }
+
+// A slice is read at its first row, which is the same for all lanes, and at each row, which are apart in memory: no vector holds these.
+
+// CHECK-LABEL: func.func @row_and_rows(
+// CHECK-NOT: vector.load
+// CHECK-NOT: vector.maskedload
+// CHECK: return
+func.func @row_and_rows(%x_p: memref<f32>, %y_p: memref<f32>, %n: index {kernel.size = #kernel.size<min = 1, max = 64, optimum = 32>}) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 3, 1], strides: [3, 1, 1] : memref<f32> to memref<?x3x1xf32, strided<[3, 1, 1]>>
+  %x = bufferization.to_tensor %x_m restrict : memref<?x3x1xf32, strided<[3, 1, 1]>> to tensor<?x3x1xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [2, 1], strides: [1, 1] : memref<f32> to memref<2x1xf32, strided<[1, 1]>>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %slice_e = tensor.empty(%n) : tensor<?x2x1xf32>
+  %slice = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%slice_e : tensor<?x2x1xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %to = arith.addi %j, %c1 : index
+    %r = tensor.extract %x[%i, %to, %k] : tensor<?x3x1xf32>
+    linalg.yield %r : f32
+  } -> tensor<?x2x1xf32>
+  %first_e = tensor.empty() : tensor<1x2x1xf32>
+  %first = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%first_e : tensor<1x2x1xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %r = tensor.extract %slice[%i, %j, %k] : tensor<?x2x1xf32>
+    linalg.yield %r : f32
+  } -> tensor<1x2x1xf32>
+  %product_e = tensor.empty(%n) : tensor<?x2x1xf32>
+  %product = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (0, b, c)>, affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%first, %slice : tensor<1x2x1xf32>, tensor<?x2x1xf32>) outs(%product_e : tensor<?x2x1xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %r = arith.mulf %p, %q : f32
+    linalg.yield %r : f32
+  } -> tensor<?x2x1xf32>
+  %e = tensor.empty() : tensor<2x1xf32>
+  %z = arith.constant 0.0 : f32
+  %init = linalg.fill ins(%z : f32) outs(%e : tensor<2x1xf32>) -> tensor<2x1xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (c, a, b)>, affine_map<(a, b, c) -> (a, b)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%product : tensor<?x2x1xf32>) outs(%init : tensor<2x1xf32>) {
+  ^bb0(%p: f32, %s: f32):
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<2x1xf32>
+  bufferization.materialize_in_destination %y in restrict writable %y_m : (tensor<2x1xf32>, memref<2x1xf32, strided<[1, 1]>>) -> ()
+  return
+}
