@@ -44,7 +44,7 @@ CASES |= script_matrices.CASES | script_quantised.CASES | script_selection.CASES
 # What each run of the tests has no time for; --all has them.
 MORE = script_values.CASES | script_classes.CASES | script_sizes.CASES | script_state.CASES | script_writes.CASES
 CASES |= {name: MORE.pop(name) for name in ("list_sort", "dict_ops", "strings", "math_fns", "fork_wait", "enum_attr", "hooks",
-                                            "container_index", "namedtuple_in", "squeeze_inplace", "dyn_int_half", "state_in_a_tuple", "a_method_that_reads",
+                                            "container_index", "namedtuple_in", "squeeze_inplace", "grouped_means", "dyn_int_half", "state_in_a_tuple", "a_method_that_reads",
                                             "a_method_that_sets", *script_writes.SHORT)}
 # Where there is more than one input, or no dynamic batch: the inputs and their first dims.
 INPUTS = {"stateful": {"x": "2"}, "tuple_out": {"pair_0": "batch", "pair_1": "batch", "more_0": "a", "more_1": "b"}}

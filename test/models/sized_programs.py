@@ -9,7 +9,7 @@ from program_writer import Program, Type
 
 CASES = {}
 SHORT = ("kv_cache_mutation", "sym_float_scale", "sym_size_half", "inplace_shapes", "windows_of_padded_images", "blocks_of_padded_rows",
-         "sizes_that_only_pytorch_proves", "caches_of_equal_lengths")
+         "sizes_that_only_pytorch_proves", "caches_of_equal_lengths", "groups_as_many_as_rows")
 # What `kpc inspect` must say: the output is the cache in the input's memory.
 SHOWS = {"kv_cache_mutation": "may take the memory of cache"}  # what each run of the tests has time for
 EXACT = {"fp16_layernorm_chain": (2e-3, 2e-3)}

@@ -4,6 +4,7 @@
 """What a graph computes with floats of 64 bits, by ONNX's reference: who is right where kpc and onnxruntime differ.
 
     exact.results(model, feed)                       name -> array, floats rounded to f32 at the end
+    exact.undecided(model, feed)                     names of what ONNX's text does not decide
     exact.rounding(model, feed, sure, bit, samples)  name -> how much each output changes, at most, where every step rounds to this bit
 
 onnxruntime adds thousands of elements one by one, takes variances as differences of squares, rounds the places of linear Resize to
@@ -240,24 +241,57 @@ def make_round(node, bit, random):
     node.run = rounded
 
 
-def results(model, feed, bit=0, seed=0):
+def evaluator_of(model):
     wide = onnx.ModelProto()
     wide.CopyFrom(model)
     widen_graph(wide.graph)
-    evaluator = ReferenceEvaluator(wide, new_ops=OWN)
+    return ReferenceEvaluator(wide, new_ops=OWN)
+
+
+def run(evaluator, feed):
+    with np.errstate(all="ignore"):
+        return evaluator.run(None, {name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in feed.items()})
+
+
+def results(model, feed, bit=0, seed=0):
+    evaluator = evaluator_of(model)
     random = np.random.Generator(np.random.PCG64(seed))
     for node in evaluator.rt_nodes_ if bit else ():
         make_round(node, bit, random)
-    with np.errstate(all="ignore"):
-        found = evaluator.run(None, {name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in feed.items()})
+    found = run(evaluator, feed)
+    with np.errstate(over="ignore"):
         return {o.name: array.astype(np.float32) if array.dtype == np.float64 else array for o, array in zip(model.graph.output, found)}
+
+
+def note_infinities(node, found):
+    run_node = node.run
+
+    def noted(*inputs, **context):
+        if not np.isfinite(inputs[0]).all():
+            found.update(node.onnx_node.output)
+        return run_node(*inputs, **context)
+    node.run = noted
+
+
+def undecided(model, feed):
+    """What depends on a linear or cubic Resize of infinities. Where a place is an element's own its neighbours have a weight of 0, and
+    ONNX does not say whether 0 times infinity counts: onnxruntime's neighbours are others than those of ONNX's reference."""
+    evaluator, found = evaluator_of(model), set()
+    for node in evaluator.rt_nodes_:
+        if node.op_type == "Resize" and node.mode != "nearest":
+            note_infinities(node, found)
+    run(evaluator, feed)
+    for node in model.graph.node:
+        if found.intersection(node.input):
+            found.update(node.output)
+    return found
 
 
 def rounding(model, feed, sure, bit, samples=SAMPLES[0]):
     changes = {name: np.zeros(np.shape(array)) for name, array in sure.items()}
     for seed in range(samples):
         for name, array in results(model, feed, bit, seed).items():
-            if array.dtype == np.float32:
+            if name in sure and array.dtype == np.float32:
                 with np.errstate(invalid="ignore"):
                     changes[name] = np.maximum(changes[name], np.abs(array.astype(np.float64) - sure[name]))
     return changes

@@ -274,6 +274,9 @@ class Runner:
         try:
             sure = exact.results(case.model, feed)
             exact.rounding(case.model, feed, sure, last, samples=1)
+            for name in exact.undecided(case.model, feed).intersection(sure):
+                if got[name].shape == sure[name].shape:
+                    del sure[name]
         except Exception as error:  # ONNX's reference has no such operator, or not in f64
             if case.empty and want is case.empty:
                 return ""  # onnxruntime alone decides nothing where there are no elements: its reductions lose dimensions
