@@ -54,6 +54,26 @@ class MaxPool(OpRun):
         return (np.max(taps, axis=0), )
 
 
+class Conv(OpRun):
+    """ONNX's own fills a dilated kernel up with zeros, which make NaN of infinities that no tap reads."""
+
+    def _run(self, x, w, bias=None, auto_pad=None, dilations=None, group=1, kernel_shape=None, pads=None, strides=None):
+        rank = x.ndim - 2
+        dilations, strides, pads, kernel = dilations or [1] * rank, strides or [1] * rank, pads or [0] * 2 * rank, w.shape[2:]
+        if auto_pad not in (None, "NOTSET"):
+            raise NotImplementedError("Conv whose pads follow from its sizes")
+        x = np.pad(x, [(0, 0)] * 2 + list(zip(pads[:rank], pads[rank:])))
+        x, w = x.reshape(x.shape[0], group, -1, *x.shape[2:]), w.reshape(group, -1, *w.shape[1:])
+        sizes = [(size - dilation * (taps - 1) - 1) // stride + 1 for size, dilation, taps, stride in zip(x.shape[3:], dilations, kernel, strides)]
+        y = np.zeros((x.shape[0], group, w.shape[1], *sizes))
+        for place in itertools.product(*map(range, kernel)):
+            read = x[(..., *(slice(tap * dilation, tap * dilation + (size - 1) * stride + 1, stride)
+                             for tap, dilation, size, stride in zip(place, dilations, sizes, strides)))]
+            y += np.einsum("ngc...,gmc->ngm...", read, w[(..., *place)])
+        y = y.reshape(x.shape[0], -1, *sizes)
+        return (y if bias is None else y + bias.reshape(-1, *[1] * rank), )
+
+
 class Mean(OpRun):
     def _run(self, *inputs):
         return (sum(inputs) / len(inputs), )
@@ -184,7 +204,7 @@ class CastLike(OpRun):
         return (converted(x, like.dtype), )
 
 
-OWN = [MaxPool, Mean, LRN, GlobalMaxPool, GlobalLpPool, GroupNormalization, InstanceNormalization, LayerNormalization, ReduceMean,
+OWN = [MaxPool, Conv, Mean, LRN, GlobalMaxPool, GlobalLpPool, GroupNormalization, InstanceNormalization, LayerNormalization, ReduceMean,
        GatherElements, ReduceLogSumExp, Resize, Cast, CastLike]
 
 
@@ -263,23 +283,30 @@ def results(model, feed, bit=0, seed=0):
         return {o.name: array.astype(np.float32) if array.dtype == np.float64 else array for o, array in zip(model.graph.output, found)}
 
 
-def note_infinities(node, found):
+def note(node, holds, found):
+    """Finds the results of a node for whose first input something holds."""
     run_node = node.run
 
     def noted(*inputs, **context):
-        if not np.isfinite(inputs[0]).all():
+        if holds(inputs[0]):
             found.update(node.onnx_node.output)
         return run_node(*inputs, **context)
     node.run = noted
 
 
 def undecided(model, feed):
-    """What depends on a linear or cubic Resize of infinities. Where a place is an element's own its neighbours have a weight of 0, and
-    ONNX does not say whether 0 times infinity counts: onnxruntime's neighbours are others than those of ONNX's reference."""
+    """What depends on a linear or cubic Resize of infinities, or on attention without a key.
+
+    Where a place of a Resize is an element's own its neighbours have a weight of 0, and ONNX does not say whether 0 times infinity counts:
+    onnxruntime's neighbours are others than those of ONNX's reference. A query whose scores are all minus infinity sees no key, and
+    kpc's kernels of attention give numbers, where a softmax by itself is NaN (docs/recognition.md, "Exactness")."""
     evaluator, found = evaluator_of(model), set()
+    multiplied = {node.input[0] for node in model.graph.node if node.op_type == "MatMul"}
     for node in evaluator.rt_nodes_:
         if node.op_type == "Resize" and node.mode != "nearest":
-            note_infinities(node, found)
+            note(node, lambda x: not np.isfinite(x).all(), found)
+        if node.op_type == "Softmax" and multiplied.intersection(node.onnx_node.output):
+            note(node, lambda x: x.ndim and np.isneginf(x).all(axis=-1).any(), found)
     run(evaluator, feed)
     for node in model.graph.node:
         if found.intersection(node.input):

@@ -56,6 +56,9 @@ def wrong_operators(random):
         ("MaxPool", {"x": x}, {"kernel_shape": [3, 2], "pads": [1, 1, 0, 1]}),
         ("MaxPool", {"x": x}, {"kernel_shape": [2, 3], "pads": [0, 1, 1, 1], "strides": [2, 3], "dilations": [2, 1]}),
     ]
+    kernel = {"w": random.uniform(-1, 1, (4, 3, 3, 2)).astype(np.float32), "b": random.uniform(-1, 1, (4, )).astype(np.float32)}
+    cases += [("Conv", {"x": x, **kernel}, {"group": 2, "kernel_shape": [3, 2], "pads": [1, 0, 2, 1], "dilations": [2, 1], "strides": [1, 2]}),
+              ("Conv", {"x": x[:, :, 0], "w": kernel["w"][:, :, 0]}, {"group": 2, "dilations": [3]})]
     for operator, feed, attributes in cases:
         model = model_of([helper.make_node(operator, list(feed), ["r"], **attributes)], feed)
         session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -102,11 +105,14 @@ def wrong_extremes():
     resized = [scales, helper.make_node("Resize", ["x", "", "s"], ["r"], mode="nearest", coordinate_transformation_mode="asymmetric",
                                         nearest_mode="floor")]
     kept = np.array([[inf, -2.5, nan]], np.float32)
+    weights = helper.make_node("Constant", [], ["w"], value=numpy_helper.from_array(np.array([[[1, -1]]], np.float32), "w"))
+    dilated = [weights, helper.make_node("Conv", ["x", "w"], ["r"], dilations=[2])]
     for name, nodes, x, want in [
         ("ReduceLogSumExp", summed, rows, [inf, -inf, nan, 2, 88, 3e38]),
         ("ReduceLogSumExp of nothing", summed, np.empty((2, 0), np.float32), [-inf, -inf]),
         ("Cast", to_integer, np.array([inf, -inf, nan, 1e30, -2.5], np.float32), [2.0**63, -2.0**63, 0, 2.0**63, -2]),
         ("Resize", resized, kept, np.repeat(kept, 2, axis=1)),
+        ("Conv", dilated, np.array([[[1, inf, 2, 3]]], np.float32), [[[-1, inf]]]),
     ]:
         model = model_of(nodes, {"x": x})
         got = exact.results(model, {"x": x})["r"]
@@ -117,12 +123,17 @@ def wrong_extremes():
 
 
 def wrong_undecided():
-    """A linear Resize of infinities, and what reads it."""
+    """A linear Resize of infinities and what reads it, and what is multiplied by a softmax of nothing."""
     scales = helper.make_node("Constant", [], ["s"], value=numpy_helper.from_array(np.array([1, 2], np.float32), "s"))
     nodes = [scales, helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear"), helper.make_node("Neg", ["y"], ["r"])]
     for x, want in (np.array([[1, np.inf]], np.float32), {"y", "r"}), (np.ones((1, 2), np.float32), set()):
         if (got := exact.undecided(model_of(nodes, {"x": x}), {"x": x})) != want:
             yield f"a linear Resize of {x} leaves {got} undecided, expected {want}"
+    softmax = helper.make_node("Softmax", ["x"], ["y"])
+    rows = np.array([[1, -np.inf], [-np.inf, -np.inf]], np.float32)
+    for reader, x, want in [("MatMul", rows, {"y", "r"}), ("MatMul", rows[:1].repeat(2, axis=0), set()), ("Add", rows, set())]:
+        if (got := exact.undecided(model_of([softmax, helper.make_node(reader, ["y", "x"], ["r"])], {"x": x}), {"x": x})) != want:
+            yield f"{reader} of a softmax of {x} leaves {got} undecided, expected {want}"
 
 
 def main():
