@@ -158,7 +158,9 @@ bool Importer::fix(const Expr &E, int64_t Wanted, NodeImport &Where) {
       shape::valueThatMakesEqual(Facts, E, Wanted);
   if (!Fixed)
     return false;
-  if (Fixed->HasNoEnd && Fixed->Least < Fixed->Most)
+  // A sum such as min(n + 1, 2) - 1 is replaced by its parts.
+  bool IsPart = E.replace(E, Expr(Wanted)) == Expr(Wanted);
+  if (IsPart && Fixed->HasNoEnd && Fixed->Least < Fixed->Most)
     return assumeAtLeast(*Fixed, E, Wanted, Where);
   // One of two bounds that holds for all values that would do, as in the number
   // of rows min(place + 1, 32) - place, is better than one value.
