@@ -32,6 +32,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 SKIPPED = 77
@@ -47,6 +48,10 @@ except ImportError as error:
 import compare_values
 import onnx_files
 import session_process
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
+
+import contained
 
 
 @dataclasses.dataclass
@@ -71,6 +76,7 @@ class Runner:
         self.optimize = options.optimize
         self.limit, self.with_check, self.keep = options.limit, options.with_check, options.keep
         self.compile_only = options.compile_only
+        self.server, self.programs = options.server, threading.local()
         self.data, self.work, self.cache = options.data, options.work_dir, options.work_dir / "cache"
         self.sessions = options.runtime and session_process.SessionProcess(options.runtime, options.device, options.limit)
         rules = options.expected.with_suffix(".tolerances.txt")
@@ -88,6 +94,17 @@ class Runner:
             process.communicate()
             return Finished(None, "")
 
+    def compile(self, *arguments):
+        """A child of the server compiles, without workers. What it does not end as kpc should, kpc itself must do."""
+        if not self.server:
+            return self.call("compile", *arguments)
+        if not hasattr(self.programs, "kpc"):
+            first = ["compile", contained.DIGITS, "--arch", "host", "--no-cache", "--quiet", "--jobs", 0, "-o",
+                     self.work / f"first.{threading.get_ident()}.kpc"]
+            self.programs.kpc = contained.Program(self.kpc, self.limit, self.server, first)
+        served = self.programs.kpc.served(["compile", *arguments, "--jobs", "0"], None)
+        return Finished(*served) if served and served[0] in (0, 1) else self.call("compile", *arguments)
+
     def test(self, name):
         folder, work = self.data / name, self.work / name.replace("/", "-")
         shutil.rmtree(work, ignore_errors=True)
@@ -104,8 +121,8 @@ class Runner:
         model = onnx_files.read_model(folder / "model.onnx")
         artifact = work / "model.kpc"
         options = compile_options(model, folder)
-        compiled = self.call("compile", folder / "model.onnx", "--arch", self.arch, "--precision", "fp32", "-o", artifact,
-                             "--cache-dir", self.cache, "--quiet", "-O", self.optimize, *options)
+        compiled = self.compile(folder / "model.onnx", "--arch", self.arch, "--precision", "fp32", "-o", artifact,
+                                "--cache-dir", self.cache, "--quiet", "-O", self.optimize, *options)
         if self.with_check:
             problem = self.check_disagrees(folder, compiled, options)
             if problem:
@@ -314,6 +331,7 @@ def parse_arguments():
     parser.add_argument("--arch", default="host")
     parser.add_argument("--device", default="host")
     parser.add_argument("--runtime", type=pathlib.Path, help="libkpc_runtime.so: run all tests in one process")
+    parser.add_argument("--server", default="", help="kpc_model_server: compiles in children of one process")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--optimize", default="2", help="of kpc compile -O: how far code for the host is optimised")
     parser.add_argument("--limit", type=float, default=60, help="seconds that one kpc process may take")
