@@ -118,6 +118,7 @@ private:
   std::optional<RowSpace> rowsReducedBy(Operation *Op);
   bool joinsRows(Operation *Reduce, Group &G);
   bool leavesRows(Operation *Op, Group &G);
+  bool isResidualOfRows(Operation *Op, Group &G);
   bool waitsForOperand(Operation *Op);
   Group *groupToShareWith(Operation *Op, StringRef &Why);
   bool isBehind(Operation *User, Group &G);
@@ -352,7 +353,8 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
     return "attention is a kernel of its own";
   }
   bool Finishes = finishesRawProduct(Op) && G.Root;
-  if (Finishes || (scalesCodes(Op) && !usedAtSameIndex(Op)))
+  if (Finishes || (scalesCodes(Op) && !usedAtSameIndex(Op) &&
+                   !isResidualOfRows(Op, G)))
     return "it scales a product of codes, which the product's own kernel does";
   if (leavesRows(Op, G))
     return "its rows are computed as a whole, which that kernel does not";
@@ -482,6 +484,16 @@ bool RegionFormer::leavesRows(Operation *Op, Group &G) {
   return llvm::any_of(Op->getUsers(), [&](Operation *User) {
     return GroupOf.lookup(User) == &G && !Rows.keepsRows(User);
   });
+}
+
+/// Whether `Op` adds a value of all elements, a residual, to what a kernel of
+/// rows keeps at hand. It may read both: what a product of codes has become is
+/// a number of 16 bits by then, and its kernel need not wait for the residual.
+bool RegionFormer::isResidualOfRows(Operation *Op, Group &G) {
+  return G.Rows && isa<AddOp, SubOp>(Op) &&
+         llvm::none_of(Op->getOperands(), [](Value V) {
+           return isa_and_present<BroadcastOp>(V.getDefiningOp());
+         });
 }
 
 bool RegionFormer::isBehind(Operation *User, Group &G) {

@@ -108,6 +108,22 @@ bool choosesStored(RegionOp Region) {
          });
 }
 
+/// Whether codes of 8 bits for a product are made of `V`, element by element,
+/// in the same kernel.
+bool becomesCodes(Value V) {
+  constexpr unsigned MostSteps = 16;
+  SmallVector<Value> Worklist{V};
+  for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps)
+    for (Operation *User : Worklist.pop_back_val().getUsers()) {
+      if (!isa<MulOp, AddOp, MinOp, MaxOp, RoundOp, CastOp>(User))
+        continue;
+      if (isCode(typeOf(User->getResult(0)).getElementType()))
+        return true;
+      Worklist.push_back(User->getResult(0));
+    }
+  return false;
+}
+
 /// A contraction is heavy from this share of what contractions do on average:
 /// less, and its time is nothing to the model's.
 constexpr double LeastShare = 1.0 / 16;
@@ -271,16 +287,22 @@ void StorageChoice::findWideResults(RegionOp Region) {
 }
 
 /// Whether a heavy contraction reads `V`, or its kernel writes it as a value
-/// that 16 bits do for.
+/// that 16 bits do for: one of which 8 bits are multiplied is such a value,
+/// where others (a residual) read it as well.
 bool StorageChoice::isForTensorCores(Value V) {
   auto Region = V.getDefiningOp<RegionOp>();
+  if (Region &&
+      becomesCodes(Region.getBody().front().getTerminator()->getOperand(
+          cast<OpResult>(V).getResultNumber())))
+    return true;
   bool Touches = Region && !Sensitive.contains(V) &&
                  llvm::any_of(Region.getBody().front(), [&](Operation &Op) {
                    return Contractions.contains(&Op) || isa<AttentionOp>(Op);
                  });
   forEachUse(V, [&](OpOperand &Use) {
-    Touches |=
-        isa<RegionOp>(Use.getOwner()) && Contractions.read(argumentOf(Use));
+    Touches |= isa<RegionOp>(Use.getOwner()) &&
+               (Contractions.read(argumentOf(Use)) ||
+                becomesCodes(argumentOf(Use)));
   });
   return Touches;
 }
