@@ -112,6 +112,7 @@ private:
   void eraseDeadSources();
   void fillSplats();
   bool isTransposedByCopies(Operation *Op, Operation *User) const;
+  bool isReadByCopies(Operation *Op, Operation *User) const;
 
   // Rows.
   void findRows();
@@ -136,7 +137,7 @@ private:
   DenseMap<Operation *, Group *> GroupOf;
   /// Ops from which every path to the group's result is elementwise.
   DenseSet<Operation *> AtSameIndex;
-  /// Transposes that a product reads through.
+  /// Transposes and gathers that a product reads through.
   DenseSet<Operation *> Transposed;
 };
 
@@ -180,7 +181,7 @@ void RegionFormer::place(Operation *Op) {
   }
   // What is in front of it would be computed for each product.
   if (llvm::any_of(Op->getUsers(), [&](Operation *User) {
-        return GroupOf.lookup(User) == G && isTransposedByCopies(Op, User);
+        return GroupOf.lookup(User) == G && isReadByCopies(Op, User);
       }))
     Transposed.insert(Op);
   G->Ops.push_back(Op);
@@ -232,6 +233,13 @@ bool RegionFormer::isTransposedByCopies(Operation *Op, Operation *User) const {
   auto Swapped = llvm::to_vector(llvm::seq<int64_t>(0, Perm.size()));
   std::swap(Swapped[Perm.size() - 1], Swapped[Perm.size() - 2]);
   return Perm == ArrayRef<int64_t>(Swapped);
+}
+
+/// Whether the copies that bring a product's operand to tensor cores find what
+/// `Op` makes of it where it lies in memory.
+bool RegionFormer::isReadByCopies(Operation *Op, Operation *User) const {
+  return isTransposedByCopies(Op, User) ||
+         (Rule.Transposed && picksMatrices(Op, User));
 }
 
 Group *RegionFormer::groupOfAllUsers(Operation *Op, StringRef &Why) {
@@ -376,7 +384,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
     else if (AtSameIndex.contains(User) && makesGatheredLines(Op, User, Facts))
       Why = "its user gathers its lines, each many times";
     else if (Transposed.contains(User) ||
-             (!readsOnce(User) && !isTransposedByCopies(Op, User)))
+             (!readsOnce(User) && !isReadByCopies(Op, User)))
       Why = "its user reads each element many times";
   });
   return Why;

@@ -80,6 +80,15 @@ bool graph::keepsLines(Operation *Op) {
   return Slice && !Slice.getStep().empty() && Slice.getStep().back() == 1;
 }
 
+bool graph::picksMatrices(Operation *Op, Operation *Product) {
+  auto Gather = dyn_cast<GatherOp>(Op);
+  auto Matmul = dyn_cast<MatmulOp>(Product);
+  return Gather && Matmul && Gather.getAxis() == 0 &&
+         typeOf(Gather.getIndices()).getRank() == 1 &&
+         typeOf(Gather.getX()).getRank() == 3 &&
+         (Matmul.getA() == Gather.getY()) != (Matmul.getB() == Gather.getY());
+}
+
 bool graph::makesGatheredLines(Operation *Op, Operation *Gather,
                                const shape::Facts &Facts) {
   // With fewer, the image in between is not worth being written and read.

@@ -40,6 +40,10 @@ bool isOrderOfHeads(mlir::Operation *Op);
 /// begin at, to a builder of attention.
 bool isSliceOfHeads(mlir::Operation *Op);
 
+/// Whether `Op` gives each matrix of a batched product's operand as one of a
+/// stack, by the indices of a vector: groups of rows by matrices of their own.
+bool picksMatrices(mlir::Operation *Op, mlir::Operation *Product);
+
 /// Whether the op only takes neighbours along the last dimension from another
 /// place, where they are neighbours as well: an index, to a concat too.
 bool keepsLines(mlir::Operation *Op);

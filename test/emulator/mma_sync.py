@@ -57,7 +57,8 @@ def cases(target):
     # tf32 is no faster than fp32 there, so that factors are not split.
     split = [] if target in ("sm_120a", "sm_121a", "sm_110a") else EXACT
     return [products.case(name, element, rows, total, columns, *rest, single=name in WIDE, batch=batch, schedule=FORCED.get(name, ""))
-            for name, element, batch, rows, total, columns, *rest in CASES + split] + [*products.broadcast_cases("mmasync ")]
+            for name, element, batch, rows, total, columns, *rest in CASES + split] + [*products.broadcast_cases("mmasync "),
+                                                                                                        *products.picked_cases("mmasync ")]
 
 
 def main():

@@ -110,6 +110,42 @@ def broadcast_cases(family):
                                 shows=f"  {of if element in ('fp16', 'bf16') and total % 8 == 0 else ''}")
 
 
+# Matrices of a stack by indices: stack, batch (0: dynamic), rows, sum, columns, and which operand is picked.
+PICKED = [("picked", "fp16", 5, 7, 70, 72, 136, "b"), ("picked_short", "bf16", 4, 3, 8, 64, 40, "b"), ("picked_free", "fp16", 3, 0, 64, 136, 72, "b"),
+          ("picked_left", "bf16", 3, 5, 33, 72, 40, "a"), ("picked_odd", "fp16", 3, 4, 33, 31, 35, "b"), ("picked_f32", "fp32", 3, 4, 33, 36, 40, "b"),
+          ("picked_exact", "exact", 3, 4, 33, 36, 40, "b"), ("picked_alone", "fp16", 1, 4, 40, 64, 72, "b")]
+
+
+def picked_model(element, stack, batch, total, columns, picked, turned):
+    """As a broadcast product, but each index of the batch has the matrix of the stack that `at` says: -1 is the last, and outside of the stack is
+    its end. `turned`: B is transposed in front of it."""
+    kind, batch = emulated.ELEMENTS[element], batch or "batch"
+    of_a, of_b = (stack if picked == "a" else batch), (stack if picked == "b" else batch)
+    inputs = [helper.make_tensor_value_info("x", kind, [of_a, "rows", total]),
+              helper.make_tensor_value_info("w", kind, [of_b, columns, total] if turned else [of_b, total, columns]),
+              helper.make_tensor_value_info("at", TensorProto.INT64, [batch]), helper.make_tensor_value_info("b", kind, [columns])]
+    nodes = [helper.make_node("Transpose", ["w"], ["wt"], perm=[0, 2, 1])] if turned else []
+    operands = {"a": "x", "b": "wt" if turned else "w"}
+    nodes.append(helper.make_node("Gather", [operands[picked], "at"], ["own"], axis=0))
+    operands[picked] = "own"
+    nodes += [helper.make_node("MatMul", [operands["a"], operands["b"]], ["product"]), helper.make_node("Add", ["product", "b"], ["sum"]),
+              helper.make_node("Relu", ["sum"], ["y"])]
+    graph = helper.make_graph(nodes, "product", inputs, [helper.make_tensor_value_info("y", kind, [batch, "rows", columns])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def picked_cases(family):
+    """Each must be one kernel, but B that is transposed in front of it: no other one brings the matrices that are picked."""
+    for name, element, stack, batch, rows, total, columns, picked in PICKED:
+        for turned in (False, True):
+            dims, sizes = {"rows": "1..4096:opt=256"}, {"rows": rows}
+            if not batch:
+                dims, sizes = dims | {"batch": "1..64:opt=8"}, sizes | {"batch": 6}
+            wide = element in ("fp16", "bf16") and total % 8 == 0
+            yield emulated.Case(f"{name}_turned" if turned else name, picked_model(element, stack, batch, total, columns, picked, turned), dims, sizes, "",
+                                emulated.PRECISIONS.get(element, ()), shows=f"  {family if wide else ''}", kernels=0 if turned or not wide else 1)
+
+
 def case(name, element, rows, *shape, single=False, batch=0, schedule="", least=1):
     """`shape`: of model(); the number of rows is a multiple of `least`."""
     rows_of = "1..4096:opt=256" if least == 1 else f"{least}..4096:div={least}:opt=256"
@@ -122,7 +158,8 @@ def cases(target):
     # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
     broadcast = broadcast_cases("gemm ")
     return ([case(name, *rest, single=name in SINGLE, least=8 if rest[-1] else 1) for name, *rest in CASES] +
-            [case(name, *rest, schedule=rule, least=8 if rest[-1] else 1) for name, (rule, rest) in forced.items()] + [*broadcast])
+            [case(name, *rest, schedule=rule, least=8 if rest[-1] else 1) for name, (rule, rest) in forced.items()] + [*broadcast] +
+            [*picked_cases("gemm ")])
 
 
 def main():

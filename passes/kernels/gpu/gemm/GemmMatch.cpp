@@ -96,16 +96,27 @@ static Value permutedBy(linalg::GenericOp Op, AffineMap &Order, Type &Stored) {
 }
 
 /// memoryOf, also through transposes; `Stored`: the type of its elements.
-static Value memoryOf(Value Tensor, AffineMap &Map, Type &Stored) {
+/// `Pick`, where given, takes how matrices are picked.
+static Value memoryOf(Value Tensor, AffineMap &Map, Type &Stored,
+                      std::optional<MatrixPick> *Pick) {
   Stored = getElementTypeOrSelf(Tensor);
   while (true) {
     AffineMap Order;
+    Value Stack;
     if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>()) {
       Tensor = Cast.getSource();
     } else if (Value From = permutedBy(
                    Tensor.getDefiningOp<linalg::GenericOp>(), Order, Stored)) {
+      // The stack's first dimension is what is picked along.
+      if (Pick && *Pick && !Order.isIdentity())
+        return {};
       Tensor = From;
       Map = Order.compose(Map);
+    } else if (std::optional<MatrixPick> One =
+                   Pick && !*Pick ? MatrixPick::read(Tensor, Stack)
+                                  : std::nullopt) {
+      *Pick = One;
+      Tensor = Stack;
     } else {
       return viewOf(Tensor);
     }
@@ -125,9 +136,9 @@ bool placeMatrix(Matrix &M, Value Memref) {
   return true;
 }
 
-bool placeOperand(Matrix &M, Value Tensor, AffineMap &Map) {
+bool placeOperand(Matrix &M, Value Tensor, AffineMap &Map, bool Picked) {
   Type Stored;
-  if (!placeMatrix(M, memoryOf(Tensor, Map, Stored)))
+  if (!placeMatrix(M, memoryOf(Tensor, Map, Stored, Picked ? &M.Pick : nullptr)))
     return false;
   M.Element = Stored;
   return true;
@@ -199,10 +210,26 @@ static bool readSize(const LoopGroup &Group, Expr &Into) {
   return Product.has_value();
 }
 
+/// The one dimension of a batch whose indices pick matrices of a stack; false
+/// where the batch has several loops.
+static bool readPickedBatch(Matrix &M, AffineMap Map, const LoopGroup &Batch) {
+  auto View = M.Memref.getDefiningOp<memref::ReinterpretCastOp>();
+  std::optional<Expr> Stride = sizeExpr(strideOf(M.Memref, 0)),
+                      Size = sizeExpr(View.getMixedSizes()[0]);
+  auto Loop = dyn_cast<AffineDimExpr>(Map.getResult(0));
+  if (!Stride || !Size || !Loop || Batch.Loops.size() != 1 ||
+      Loop.getPosition() != Batch.Loops[0])
+    return false;
+  M.Batches = {{*Stride, *Size, {0}, M.Pick}};
+  return true;
+}
+
 /// The dimensions of a batch in which `M` moves; false where an index is not
 /// plain. Loops that follow one another in memory are one.
 static bool readBatches(Matrix &M, AffineMap Map, const LoopGroup &Batch) {
   M.Batches.clear();
+  if (M.Pick)
+    return readPickedBatch(M, Map, Batch);
   std::optional<Expr> Whole = strideOfGroup(M, Map, Batch),
                       Size = productExpr(Batch.Sizes);
   if (Whole && Size) {
@@ -273,7 +300,8 @@ static void splitBatches(Contraction &C, const Matrix &D) {
   Matrix A, B;
   AffineMap MapA = C.A.Map, MapB = C.B.Map;
   if (isa<kernel::ConvOp>(C.R.Op.getOperation()) ||
-      !placeOperand(A, C.A.Tensor, MapA) || !placeOperand(B, C.B.Tensor, MapB))
+      !placeOperand(A, C.A.Tensor, MapA, /*Picked=*/true) ||
+      !placeOperand(B, C.B.Tensor, MapB, /*Picked=*/true))
     return;
   AffineMap MapD = withoutUnitLoops(outputMap(C), C.R.Op);
   splitOff(C.M, C.Batch, A, withoutUnitLoops(MapA, C.R.Op), D, MapD);
@@ -415,8 +443,8 @@ std::optional<GemmMatch> GemmMatch::readWithRotateHalf(FusedKernel &Form) {
     return std::nullopt;
   const Contraction &C = P->C;
   AffineMap MapA = C.A.Map, MapB = C.B.Map;
-  if (!placeOperand(P->A, C.A.Tensor, MapA) ||
-      !placeOperand(P->B, C.B.Tensor, MapB) ||
+  if (!placeOperand(P->A, C.A.Tensor, MapA, /*Picked=*/true) ||
+      !placeOperand(P->B, C.B.Tensor, MapB, /*Picked=*/true) ||
       !readStrides(P->A, MapA, C, C.M, C.K) ||
       !readStrides(P->B, MapB, C, C.K, C.N))
     return std::nullopt;
@@ -487,7 +515,7 @@ std::optional<GemmMatch> GemmMatch::readTiled(FusedKernel &Form) {
 static bool haveOneLayout(const Matrix &A, const Matrix &C) {
   auto Alike = [](const BatchDim &One, const BatchDim &Other) {
     return One.Stride == Other.Stride && One.Size == Other.Size &&
-           One.Places == Other.Places;
+           One.Places == Other.Places && !One.Pick && !Other.Pick;
   };
   return A.Element == C.Element && A.RowStride == C.RowStride &&
          A.ColumnStride == C.ColumnStride &&

@@ -17,6 +17,7 @@
 #define KPC_PASSES_KERNELS_GPU_GEMM_GEMMMATCH_H
 
 #include "passes/kernels/gpu/gemm/GpuContractionTile.h"
+#include "passes/kernels/gpu/gemm/PickedMatrix.h"
 
 #include "dialects/shape/Facts.h"
 
@@ -37,6 +38,8 @@ struct BatchDim {
   shape::Expr Stride, Size;
   /// Those loops, by their places in the batch; none: all of it.
   llvm::SmallVector<unsigned> Places;
+  /// Not the batch index itself steps, but what it picks.
+  std::optional<MatrixPick> Pick = {};
 };
 
 /// A matrix in memory, or one for each batch index. Strides in elements.
@@ -48,6 +51,8 @@ struct Matrix {
   /// Where the matrix of a batch index is: dimensions in which it moves, from
   /// the outermost on. A matrix that serves a whole batch has none.
   llvm::SmallVector<BatchDim> Batches;
+  /// Which matrix of a stack each batch index has; the stack is the memory.
+  std::optional<MatrixPick> Pick = {};
 
   /// What loads give: integers without a sign.
   mlir::Type storedElement() const {
@@ -62,8 +67,10 @@ mlir::Value memoryOf(mlir::Value Tensor);
 bool placeMatrix(Matrix &M, mlir::Value Memref);
 /// The same of an operand's memory, also through transposes: `Map`, from loops
 /// to the tensor's indices, becomes that to the memory's. Elements of 8 bits,
-/// which lie there as integers without a sign, have their own type.
-bool placeOperand(Matrix &M, mlir::Value Tensor, mlir::AffineMap &Map);
+/// which lie there as integers without a sign, have their own type. With
+/// `Picked` the memory may be a stack that indices pick from.
+bool placeOperand(Matrix &M, mlir::Value Tensor, mlir::AffineMap &Map,
+                  bool Picked = false);
 
 /// D = A·B, then what the kernel does with each element of it. Each matrix may
 /// have a batch of its own, so that others serve it again: loops of rows or

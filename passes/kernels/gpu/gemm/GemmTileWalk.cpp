@@ -57,6 +57,8 @@ SmallVector<Value> batchIndices(GpuWriter &W, const GemmMatch &P,
     Value Index = Each[Dim.Places.front()];
     for (unsigned Place : ArrayRef(Dim.Places).drop_front())
       Index = W.add(W.mul(Index, W.size(Loops.Sizes[Place])), Each[Place]);
+    if (Dim.Pick)
+      Index = Dim.Pick->at(W, Index);
     Indices.push_back(Index);
   }
   return Indices;
