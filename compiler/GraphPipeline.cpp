@@ -450,6 +450,14 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   graph::IsolateCustomOptions Custom;
   Custom.Gpu = For.isGpu();
   Passes.addPass(graph::createIsolateCustom(Custom));
+  // Kernels by mma.sync and tcgen05 write heads of 16 bits.
+  if (Options.Fuse && isNarrow(Options) && hasWgmma(For)) {
+    graph::FuseCodesIntoAttentionOptions Codes;
+    for (const target::Target *T : For.Targets)
+      Codes.Targets.emplace_back(T->Name);
+    Passes.addNestedPass<func::FuncOp>(
+        graph::createFuseCodesIntoAttention(Codes));
+  }
   graph::FormRegionsOptions Regions;
   // The rounds of a random number, or all that a cubic sample of a picture is
   // made of, are one kernel. Its arguments, one for each op at most, fit the

@@ -134,7 +134,19 @@ bool graph::readsHeads(OpOperand &Use) {
   return readsMemory(Use) || widensHeads(Use.getOwner());
 }
 
+/// Whether `Op` is a step on the way to codes by one constant scale.
+static bool makesCodes(Operation *Op) {
+  if (auto Cast = dyn_cast<CastOp>(Op))
+    return isa<Float8E4M3FNType>(typeOf(Cast.getY()).getElementType());
+  return isa<MulOp, MinOp, MaxOp>(Op) &&
+         (splatValue(Op->getOperand(0)) || splatValue(Op->getOperand(1)));
+}
+
 bool graph::endsCodeAttention(AttentionOp Op, ArrayRef<Operation *> Ops) {
+  if (Op->hasAttr(ResultCodesAttr))
+    return llvm::all_of(Ops, [](Operation *End) {
+      return isOrderOfHeads(End) || makesCodes(End);
+    });
   return Op->hasAttr(CodesAttr) && llvm::all_of(Ops, [](Operation *End) {
            auto Product = dyn_cast<MulOp>(End);
            auto Cast = dyn_cast<CastOp>(End);

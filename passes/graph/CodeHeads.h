@@ -30,6 +30,10 @@ namespace kpc::graph {
 /// of them.
 inline constexpr llvm::StringLiteral CodesAttr = "graph.codes";
 
+/// Of an attention whose kernel is to write codes of FP8 by a constant scale:
+/// what makes them is behind it, in front of any other order of heads.
+inline constexpr llvm::StringLiteral ResultCodesAttr = "graph.result_codes";
+
 /// Whether an attention is of few queries by all that is said of their number.
 bool hasFewQueries(const shape::Expr &Queries, const shape::Facts &Facts);
 
@@ -48,8 +52,9 @@ bool widensHeads(mlir::Operation *Op);
 /// Whether an attention reads its heads there, or what makes numbers of them.
 bool readsHeads(mlir::OpOperand &Use);
 
-/// Whether such an attention's kernel computes what `Ops` make of its result,
-/// the last of them first: a factor, and another order of heads.
+/// Whether the kernel of an attention that reads or writes codes computes what
+/// `Ops` make of its result, the last of them first: factors, limits, a cast and
+/// another order of heads.
 bool endsCodeAttention(AttentionOp Op, llvm::ArrayRef<mlir::Operation *> Ops);
 
 } // namespace kpc::graph

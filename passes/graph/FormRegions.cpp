@@ -361,8 +361,8 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
     return "attention is a kernel of its own";
   }
   bool Finishes = finishesRawProduct(Op) && G.Root;
-  if (Finishes || (scalesCodes(Op) && !usedAtSameIndex(Op) &&
-                   !isResidualOfRows(Op, G)))
+  if (Finishes ||
+      (scalesCodes(Op) && !usedAtSameIndex(Op) && !isResidualOfRows(Op, G)))
     return "it scales a product of codes, which the product's own kernel does";
   if (leavesRows(Op, G))
     return "its rows are computed as a whole, which that kernel does not";

@@ -96,7 +96,7 @@ static bool isStored(Type Element) {
 }
 
 std::string Pairer::refusal(GemmRegion &Gate, GemmRegion &Up) const {
-  if (StringRef Why = Gate.refusal(); !Why.empty())
+  if (StringRef Why = Gate.refusal(!Costs.isAsked()); !Why.empty())
     return Why.str();
   if (typeOf(Gate.B) != typeOf(Up.B))
     return "the two weights differ in size or type";

@@ -64,16 +64,25 @@ std::optional<GemmRegion> GemmRegion::read(RegionOp Region) {
   return Found;
 }
 
-StringRef GemmRegion::refusal() const {
-  constexpr int64_t Whole = 8; // elements of 16 bits in 16 bytes
+StringRef GemmRegion::refusal(bool TakesFp8) const {
   SymbolicTensorType Left = typeOf(A), Right = typeOf(B);
   Type Element = Left.getElementType();
-  if ((!Element.isF16() && !Element.isBF16()) ||
-      Right.getElementType() != Element)
+  auto IsFp8 = [](Type Ty) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(Ty);
+  };
+  bool OfCodes = TakesFp8 && IsFp8(Element) && IsFp8(Right.getElementType());
+  if (!OfCodes && ((!Element.isF16() && !Element.isBF16()) ||
+                   Right.getElementType() != Element))
     return "its operands are not of 16 bits. To fix: compile with --precision "
            "fp16 or bf16";
   std::optional<int64_t> Sum = Right.getStaticDim(0),
                          Columns = Right.getStaticDim(1);
+  // Elements in 16 bytes, of which TMA copies multiples: along K, and of 16
+  // bits along N.
+  int64_t Whole = 8, WholeSum = OfCodes ? 16 : Whole;
+  if (OfCodes && (!Sum || !Columns || *Sum % WholeSum || *Columns % Whole))
+    return "K is not a multiple of 16, or N not one of 8. To fix: pad the "
+           "weight in the model";
   if (!Sum || !Columns || *Sum < 1 || *Sum % Whole || *Columns % Whole)
     return "K or N is not a multiple of 8. To fix: pad the weight in the model";
   return {};

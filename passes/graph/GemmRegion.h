@@ -38,8 +38,8 @@ struct GemmRegion {
     return Region.getInputs()[Argument.getArgNumber()];
   }
   /// Why its operands do not fit the builders, and what to change. Empty: they
-  /// fit.
-  llvm::StringRef refusal() const;
+  /// fit. `TakesFp8`: codes of FP8 do, too.
+  llvm::StringRef refusal(bool TakesFp8 = false) const;
   /// The GEMM's sizes, of operands that are not refused.
   FusedGemmSize size() const;
 };

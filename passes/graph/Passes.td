@@ -434,6 +434,21 @@ def FuseRopeIntoGemm : Pass<"fuse-rope-into-gemm", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def FuseCodesIntoAttention : Pass<"fuse-codes-into-attention", "::mlir::func::FuncOp"> {
+  let summary = "Attention of many queries writes the codes of FP8 (E4M3) that the next product multiplies";
+  let description = [{
+    A factor, the limits of E4M3 and the cast behind an attention, whose result
+    nothing else reads, move in front of transposes and reshapes. The kernel of
+    attention by wgmma then writes codes by that constant scale. Heads of the
+    result have 32, 64, 96, 128, 192 or 256 elements. Each, and each refusal with its reason, is a
+    remark of category `fusion`.
+  }];
+  let options = [
+    ListOption<"Targets", "targets", "std::string", "Targets with wgmma as --arch names them, which all have to have a schedule; none: nothing is asked">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def FuseSiblings : Pass<"fuse-siblings", "::mlir::func::FuncOp"> {
   let summary = "Fuses small kernels of one form that do not wait for one another (horizontal fusion)";
   let description = [{

@@ -300,9 +300,9 @@ bool StorageChoice::isForTensorCores(Value V) {
                    return Contractions.contains(&Op) || isa<AttentionOp>(Op);
                  });
   forEachUse(V, [&](OpOperand &Use) {
-    Touches |= isa<RegionOp>(Use.getOwner()) &&
-               (Contractions.read(argumentOf(Use)) ||
-                becomesCodes(argumentOf(Use)));
+    Touches |=
+        isa<RegionOp>(Use.getOwner()) &&
+        (Contractions.read(argumentOf(Use)) || becomesCodes(argumentOf(Use)));
   });
   return Touches;
 }

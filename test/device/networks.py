@@ -74,6 +74,12 @@ FULL = (
             MOBILENET_FRONT),
     Network("resnet50", "resnet50.dynamo", ("batch=1..64:opt=32",), (images(1), images(32)), (images(1), images(5))),
 )
+# For time_precisions.py alone, which compiles each for each size.
+LARGE = (
+    Network("bert-large", "bert-large-full.dynamo", (), (tokens(16, 384),)),
+    Network("vit-large", "vit-large-full.dynamo", (), (images(32),)),
+    Network("resnet50-b64", "resnet50.dynamo", (), (images(64),)),
+)
 DIMS = ("batch=1..8:opt=2", "sequence=1..64:opt=32")
 PAST = (*DIMS, "past=1..64:opt=32")
 SIZES = (tokens(1, 7), tokens(3, 41))

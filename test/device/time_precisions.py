@@ -88,7 +88,7 @@ def main():
     torch.set_grad_enabled(False)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     rows, precisions = [], options.precisions.split(",")
-    for network in networks.FULL:
+    for network in (*networks.FULL, *networks.LARGE):
         wanted = [sizes for sizes in network.timed if re.search(options.only, f"{network.name} {networks.label(sizes)}")]
         if not wanted:
             continue

@@ -31,6 +31,15 @@ def make_bert(full):
     return BertModel(BertConfig(**({} if full else dict(vocab_size=1000, num_hidden_layers=2, max_position_embeddings=128))))
 
 
+LARGE = dict(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
+
+
+def make_bert_large(full):
+    from transformers import BertConfig, BertModel
+    few = dict(vocab_size=1000, num_hidden_layers=2, max_position_embeddings=512)
+    return BertModel(BertConfig(**(LARGE if full else LARGE | few)))
+
+
 def make_minilm(full):
     """all-MiniLM-L6-v2, whose weights minilm.py puts in: always of its real size."""
     from transformers import BertConfig, BertModel
@@ -51,6 +60,11 @@ def make_gpt2(full):
 def make_vit(full):
     from transformers import ViTConfig, ViTModel
     return ViTModel(ViTConfig(**({} if full else dict(num_hidden_layers=2))), add_pooling_layer=False)
+
+
+def make_vit_large(full):
+    from transformers import ViTConfig, ViTModel
+    return ViTModel(ViTConfig(**(LARGE if full else LARGE | dict(num_hidden_layers=2))), add_pooling_layer=False)
 
 
 def make_llama(full):
@@ -127,12 +141,15 @@ MASKED = {"input_ids": IDS, "attention_mask": IDS}
 MODELS = {
     "bert": (make_bert, "Bert", {**MASKED, "token_type_ids": IDS},
              {"hidden": (*IDS, None), "pooled": ("batch", None)}),
+    "bert-large": (make_bert_large, "Bert", {**MASKED, "token_type_ids": IDS},
+                   {"hidden": (*IDS, None), "pooled": ("batch", None)}),
     "minilm": (make_minilm, "Sentence", MASKED, {"sentence_embedding": ("batch", None)}),
     "distilbert": (make_distilbert, "Encoder", MASKED, {"hidden": (*IDS, None)}),
     "gpt2": (make_gpt2, "Decoder", {"input_ids": IDS}, {"hidden": (*IDS, None)}),
     "gpt2-mask": (make_gpt2, "MaskedDecoder", MASKED, {"hidden": (*IDS, None)}),
     "gpt2-past": (make_gpt2, "CachedDecoder", {"input_ids": IDS}, {"hidden": (*IDS, None)}),
     "vit": (make_vit, "Images", {"pixel_values": ("batch", 3, 224, 224)}, {"hidden": ("batch", 197, None)}),
+    "vit-large": (make_vit_large, "Images", {"pixel_values": ("batch", 3, 224, 224)}, {"hidden": ("batch", 197, None)}),
     "llama": (make_llama, "Decoder", {"input_ids": IDS}, {"hidden": (*IDS, None)}),
     "llama-mask": (make_llama, "MaskedDecoder", MASKED, {"hidden": (*IDS, None)}),
     "llama-past": (make_llama, "CachedDecoder", {"input_ids": IDS}, {"hidden": (*IDS, None)}),
@@ -334,7 +351,7 @@ def main():
     options = parser.parse_args()
     options.output_dir.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
-    names = [name for name in options.only.split(",") if name] or list(MODELS)
+    names = [name for name in options.only.split(",") if name] or [name for name in MODELS if not name.endswith("-large")]
     variants = [name for name in options.variants.split(",") if name] or list(VARIANTS)
     failed = 0
     for name in names:

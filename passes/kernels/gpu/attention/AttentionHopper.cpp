@@ -48,7 +48,8 @@ void AttentionHopper::declareTypes() {
   TileQ = shared(S.TileQueries, Depth);
   TileK = shared(S.TileKeys, Depth);
   TileV = shared(S.TileKeys, Width);
-  Staging = shared(S.TileQueries, schedule::stagedColumns(A.Width));
+  Staging =
+      shared(S.TileQueries, schedule::stagedColumns(A.Width), A.Y.Element);
   PipeQTy = tile::PipeType::get(Context, S.QueryStages, {TileQ});
   PipeKTy = tile::PipeType::get(Context, S.Stages, {TileK});
   PipeVTy = tile::PipeType::get(Context, S.Stages, {TileV});
@@ -57,8 +58,8 @@ void AttentionHopper::declareTypes() {
 }
 
 void AttentionHopper::declare() {
-  tile::SharedType StagedRows =
-      shared(64, schedule::stagedColumns(A.Width)); // one store of a warpgroup
+  tile::SharedType StagedRows = shared(64, schedule::stagedColumns(A.Width),
+                                       A.Y.Element); // one store of a warpgroup
   ViewQ = addView(A.Q, TileQ, A.Heads, A.Queries, A.Depth);
   ViewK = addView(A.K, TileK, A.Groups, A.Keys, A.Depth);
   ViewV = addView(A.V, TileV, A.Groups, A.Keys, A.Width);
@@ -231,11 +232,11 @@ FamilyAnswer queryAttentionHopper(FusedKernel &Form, const target::Target &T) {
   std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
-  if (!Read->hasWideRows())
+  if (!Read->hasWideRows(AttentionKernel::Heads16Or::ResultCodes))
     return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
   // The cost of a tile of 64 queries is not known where few of them are there.
   int64_t Queries = typicalOf(Read->QueriesSize, UnknownExtent);
-  if (Queries <= schedule::MostDecodeQueries &&
+  if (Queries <= schedule::MostDecodeQueries && !Read->ResultCodes &&
       !schedule::rankDecodeSchedules(decodeShapeOf(*Read), T).empty())
     return FamilyAnswer::refuse(RefusalKind::Size, "it has few queries");
   auto A = std::make_shared<AttentionKernel>(std::move(*Read));

@@ -26,6 +26,9 @@ using shape::Expr;
 
 namespace {
 
+/// Of E4M3.
+constexpr double GreatestFp8 = 448;
+
 /// A tensor, which of its dimensions each of another's is, and from where on.
 struct Permuted {
   Value Tensor;
@@ -33,6 +36,8 @@ struct Permuted {
   std::array<int64_t, 4> Start = {0, 0, 0, 0};
   Type Code = {};    ///< what bytes are read as; null: they are no codes
   double Factor = 1; ///< that elements are multiplied by on the way
+  /// What they become behind that, within its limits; null: nothing else.
+  Type Narrowed = {};
 };
 
 /// What a generic takes a part of with steps of 1, and from where on in each
@@ -101,6 +106,21 @@ OpOperand *copiedBy(linalg::GenericOp Op, Permuted &Through) {
     Value From = Def->getNumOperands() ? Def->getOperand(0) : Value();
     if (isa<arith::BitcastOp>(Def)) {
       Seen.Code = Def->getResult(0).getType();
+    } else if (isa<arith::TruncFOp>(Def) &&
+               isa<Float8E4M3FNType>(Def->getResult(0).getType())) {
+      if (Seen.Factor != 1)
+        return nullptr;
+      Seen.Narrowed = Def->getResult(0).getType();
+    } else if (isa<arith::MinimumFOp, arith::MaximumFOp>(Def)) {
+      // The limits of the codes themselves: these saturate.
+      bool IsFirst = !Constant(From);
+      std::optional<double> Limit =
+          Constant(IsFirst ? Def->getOperand(1) : From);
+      double Sign = isa<arith::MaximumFOp>(Def) ? -1 : 1;
+      if (!Seen.Narrowed || Seen.Factor != 1 || Limit != Sign * GreatestFp8)
+        return nullptr;
+      if (!IsFirst)
+        From = Def->getOperand(1);
     } else if (isa<arith::MulFOp>(Def)) {
       std::optional<double> By = Constant(Def->getOperand(1));
       if (!By) {
@@ -179,7 +199,7 @@ std::optional<HeadsInMemory> operandIn(Value Tensor) {
   Permuted From = throughCopies({Tensor});
   auto [Batch, Head, Row, Column] = From.Start;
   std::optional<HeadsInMemory> Place = place(viewOf(From.Tensor), From.Dims);
-  if (!Place || Batch || Row || Column || From.Factor != 1)
+  if (!Place || Batch || Row || Column || From.Factor != 1 || From.Narrowed)
     return std::nullopt;
   if (From.Code)
     Place->Element = From.Code;
@@ -188,10 +208,11 @@ std::optional<HeadsInMemory> operandIn(Value Tensor) {
 }
 
 std::optional<HeadsInMemory> resultIn(const KernelOutput &Output, Value Result,
-                                      double &Factor) {
+                                      double &Factor, Type &Codes) {
   Permuted From = throughCopies({Output.Tensor});
   Factor = From.Factor;
-  if (From.Tensor != Result || From.Code ||
+  Codes = From.Narrowed;
+  if (From.Tensor != Result || bool(From.Code) != bool(Codes) ||
       llvm::any_of(From.Start, [](int64_t S) { return S != 0; }))
     return std::nullopt;
   std::array<unsigned, 4> Inverse;
@@ -231,7 +252,7 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
                                K = operandIn(Op.getK()),
                                V = operandIn(Op.getV()),
                                Y = resultIn(Form.Outputs[0], Op.getY(),
-                                            A.ValueScale);
+                                            A.ValueScale, A.ResultCodes);
   Value InitQ = Op.getInit();
   std::optional<int64_t> Depth = constantOf(tensorSize(Op.getQ(), 3)),
                          Width = constantOf(tensorSize(InitQ, 3));
@@ -245,7 +266,7 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   A.Q = *Q, A.K = *K, A.V = *V, A.Y = *Y;
   A.Depth = *Depth, A.Width = *Width;
   // Builders of other heads multiply nothing at the end.
-  if (A.ValueScale != 1 && !A.hasCodes())
+  if (A.ValueScale != 1 && !A.hasCodes() && !A.ResultCodes)
     return std::nullopt;
   if (Value Offset = Op.getOffset()) {
     A.Offset = sizeExpr(Offset);
@@ -260,6 +281,8 @@ bool AttentionKernel::hasWideRows(Heads16Or Other) const {
   bool Is16 = Element.isF16() || Element.isBF16(),
        OrF32 = Other == Heads16Or::F32,
        MayBeCodes = Other == Heads16Or::Codes && hasCodes();
+  if (ResultCodes && Other != Heads16Or::ResultCodes)
+    return false;
   if (!(Is16 || (OrF32 && Element.isF32())) ||
       !(OfKeys == Element || MayBeCodes) || Facts.range(Keys).Min < 1)
     return false;
@@ -272,7 +295,7 @@ bool AttentionKernel::hasWideRows(Heads16Or Other) const {
            });
   };
   return IsWide(Q, Element) && IsWide(K, OfKeys) && IsWide(V, OfKeys) &&
-         IsWide(Y, Element);
+         IsWide(Y, ResultCodes ? Y.Element : Element);
 }
 
 double AttentionKernel::scoreFactor() {

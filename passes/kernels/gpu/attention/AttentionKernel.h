@@ -59,8 +59,12 @@ struct AttentionKernel {
   mlir::OpFoldResult BatchSize, HeadsSize, GroupsSize, QueriesSize, KeysSize;
   shape::Expr Batch, Heads, Groups, Queries, Keys;
   int64_t Depth = 0, Width = 0;
-  /// Factor of the result: the scale of values that are codes.
+  /// Factor of the result: the scale of values that are codes, or one over that
+  /// of results that are.
   double ValueScale = 1;
+  /// What results become, times that factor, where bytes are stored: E4M3;
+  /// null: they are stored as they are.
+  mlir::Type ResultCodes = {};
   /// The key that query 0 sees last; none: queries see all.
   std::optional<shape::Expr> Offset;
 
@@ -69,8 +73,8 @@ struct AttentionKernel {
 
   /// 16-bit heads of one type with at least one key, whose rows are contiguous
   /// and begin at multiples of 16 bytes. Other heads are none but those that
-  /// are asked for: `F32`, or `Codes` for keys and values.
-  enum class Heads16Or { None, F32, Codes };
+  /// are asked for: `F32`, `Codes` for keys and values, or `ResultCodes`.
+  enum class Heads16Or { None, F32, Codes, ResultCodes };
   bool hasWideRows(Heads16Or Other = Heads16Or::None) const;
   bool isF32() const { return Q.Element.isF32(); }
   /// Whether keys and values are codes of FP8 (E4M3).

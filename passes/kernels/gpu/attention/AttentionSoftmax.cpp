@@ -40,11 +40,13 @@ void AttentionSoftmax::declareSizes() {
     Offset32 = toI32(A.Op.getOffset());
 }
 
-tile::SharedType AttentionSoftmax::shared(int64_t Rows, int64_t Columns) {
-  int64_t Swizzle = 128;
-  while (Columns * elementBytes() % Swizzle)
+tile::SharedType AttentionSoftmax::shared(int64_t Rows, int64_t Columns,
+                                          Type Of) {
+  Type Stored = Of ? Of : Element;
+  int64_t Swizzle = 128, Bytes = Columns * Stored.getIntOrFloatBitWidth() / 8;
+  while (Bytes % Swizzle)
     Swizzle /= 2;
-  return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Element,
+  return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Stored,
                                Swizzle);
 }
 
@@ -271,12 +273,27 @@ Value AttentionSoftmax::inverseOf(Value Parts) {
   });
 }
 
+/// The byte of a code, as epilogues of GEMMs make it: one instruction converts
+/// two and saturates.
+Value AttentionSoftmax::codeOf(Value Y) {
+  double Greatest = llvm::APFloat::getLargest(
+                        cast<FloatType>(A.ResultCodes).getFloatSemantics())
+                        .convertToDouble();
+  Y = compute<arith::MulFOp>(Y, f32(A.ValueScale));
+  Y = compute<arith::MinimumFOp>(Y, f32(Greatest));
+  Y = compute<arith::MaximumFOp>(Y, f32(-Greatest));
+  Value Code = arith::TruncFOp::create(W.B, W.Loc, A.ResultCodes, Y);
+  return arith::BitcastOp::create(W.B, W.Loc, A.Y.Element, Code);
+}
+
 Value AttentionSoftmax::narrowed(Value Sums, Value Factor) {
   auto From = cast<tile::FragmentType>(Sums.getType());
-  auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(), Element,
-                                    From.getLayout());
+  auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
+                                    A.Y.Element, From.getLayout());
   return apply(To, {Sums, Factor}, [&](ValueRange In) -> Value {
     Value Y = compute<arith::MulFOp>(In[0], In[1]);
+    if (A.ResultCodes)
+      return codeOf(Y);
     return A.isF32() ? Y : arith::TruncFOp::create(W.B, W.Loc, Element, Y);
   });
 }

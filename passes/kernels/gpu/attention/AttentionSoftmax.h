@@ -57,9 +57,9 @@ protected:
     return tile::FragmentType::get(W.B.getContext(), {Rows, Columns}, Of,
                                    ScoresTy.getLayout());
   }
-  /// A tile of heads' elements, with the widest swizzle that a row is a
-  /// multiple of.
-  tile::SharedType shared(int64_t Rows, int64_t Columns);
+  /// A tile of heads' elements, or of elements `Of` a type, with the widest
+  /// swizzle that a row is a multiple of.
+  tile::SharedType shared(int64_t Rows, int64_t Columns, mlir::Type Of = {});
   /// Blocks of a head follow one another, so that those that run together read
   /// the same keys. Under a causal mask the one with most keys comes first:
   /// what is left at the end is short. After declareSizes().
@@ -96,8 +96,10 @@ protected:
   Value powers(Value Scores, Value Shift);
   /// The total of each query's parts as a factor; 0 where it sees nothing.
   Value inverseOf(Value Parts);
-  /// Sums times a factor of their row, in the element type of memory.
+  /// Sums times a factor of their row, in the element type of memory, which may
+  /// be that of codes.
   Value narrowed(Value Sums, Value Factor);
+  Value codeOf(Value Y);
 
   using Scalar = llvm::function_ref<Value(ValueRange)>;
   Value apply(mlir::Type To, ValueRange Operands, Scalar Body);

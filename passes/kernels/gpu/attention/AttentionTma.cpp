@@ -19,13 +19,13 @@ BlockArgument AttentionTma::addView(const HeadsInMemory &H,
                                     const Expr &Rows, int64_t Columns) {
   Builder B(W.B.getContext());
   int64_t BoxRows = std::min<int64_t>(Tile.getRows(), 256);
-  auto View = tile::ViewType::get(W.B.getContext(), Element,
+  auto View = tile::ViewType::get(W.B.getContext(), H.Element,
                                   {1, 1, BoxRows, Tile.getLineElements()},
                                   Tile.getSwizzle());
   SmallVector<Expr> Dims = {Expr(Columns), Rows, Heads + H.FirstHead, A.Batch};
   SmallVector<Expr> Strides;
   for (unsigned I : {2, 1, 0})
-    Strides.push_back(H.Strides[I] * elementBytes());
+    Strides.push_back(H.Strides[I] * (H.Element.getIntOrFloatBitWidth() / 8));
   SmallVector<int64_t> Box(View.getBox());
   std::reverse(Box.begin(), Box.end());
   TensorMaps.push_back(kernel::TensorMapAttr::get(
