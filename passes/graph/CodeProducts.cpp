@@ -117,12 +117,15 @@ Value graph::scaled(OpBuilder &B, Value Product, Value ScaleOfA,
   return Scale ? Value(MulOp::create(B, Loc, Product, Scale)) : Product;
 }
 
-/// Whether `V` is computed from codes by a contraction.
+/// Whether `V` is computed from codes by a contraction. What multiplies no
+/// codes multiplies what they are cast to, whose sums are as great.
 static bool isProductOfCodes(Value V) {
   Operation *Op = V.getDefiningOp();
   if (!isa_and_present<MatmulOp, ConvOp>(Op))
     return false;
   Value Factor = Op->getOperand(0);
+  if (auto Cast = Factor.getDefiningOp<CastOp>())
+    Factor = Cast.getX();
   return isCode(typeOf(Factor).getElementType()) ||
          Factor.getDefiningOp<DequantiseBlocksOp>();
 }

@@ -44,3 +44,34 @@ func.func @norm_adds(%a: !c, %x: !x, %v: !c) -> !x {
   %10 = graph.add %9, %6 : !x
   return %10 : !x
 }
+
+// -----
+
+!x = !graph.tensor<[b, 64], f32>
+!r = !graph.tensor<[1, 64], f32>
+!c = !graph.tensor<[b, 64], f8E4M3FN>
+!w = !graph.tensor<[64, 64], f32>
+
+// What has no tensor cores for codes multiplies their values. Such sums are beyond 16 bits, too: their own kernel scales them, whatever reads
+// the result.
+// CHECK-LABEL: func.func @rounded
+// CHECK: graph.region
+// CHECK: graph.matmul
+// CHECK: %[[SCALED:.*]] = graph.mul
+// CHECK-NEXT: graph.yield %[[SCALED]]
+// CHECK: graph.region
+// CHECK: graph.sigmoid
+// CHECK: return
+func.func @rounded(%a: !c, %u: !x) -> !x {
+  %w = graph.weight "m.onnx#w"[] : !w
+  %scale = graph.weight "m.onnx#scale"[] : !r
+  %wide = graph.cast %a to f32 : !c
+  %p = graph.matmul %wide, %w : !x, !w
+  %scales = graph.broadcast %scale : !r to !x
+  %g = graph.mul %p, %scales : !x
+  %s = graph.sigmoid %g : !x
+  %silu = graph.mul %g, %s : !x
+  %h = graph.matmul %u, %w : !x, !w
+  %y = graph.mul %silu, %h : !x
+  return %y : !x
+}
