@@ -53,8 +53,8 @@ bool widensHeads(mlir::Operation *Op);
 bool readsHeads(mlir::OpOperand &Use);
 
 /// Whether the kernel of an attention that reads or writes codes computes what
-/// `Ops` make of its result, the last of them first: factors, limits, a cast and
-/// another order of heads.
+/// `Ops` make of its result, the last of them first: factors, limits, a cast
+/// and another order of heads.
 bool endsCodeAttention(AttentionOp Op, llvm::ArrayRef<mlir::Operation *> Ops);
 
 } // namespace kpc::graph
