@@ -6,7 +6,7 @@
     write_cases(cases(), __doc__)
 
 A case is a dictionary of what its timer needs to know, `name` and `purpose` among it, beside how it is made: `model`, the
-ONNX model or a function that gives it, `dims`, the arguments of --dim, and `options`, other ones of kpc compile. Writes NAME.kpc and all
+ONNX model, a Program of program_writer.py, or a function that gives one, `dims`, the arguments of --dim, and `options`, other ones of kpc compile. Writes NAME.kpc and all
 cases into cases.json, with the sizes that each is tuned for as `optimum`.
 Needs onnx.
 """
@@ -32,10 +32,14 @@ def arguments(about):
 
 
 def compile_case(case, options):
-    import onnx  # not where cases are timed
-    path = options.out / f"{case['name']}.onnx"
     model = case["model"]
-    onnx.save(model() if callable(model) else model, path)
+    model = model() if callable(model) else model
+    path = options.out / f"{case['name']}.{'pt2' if hasattr(model, 'save') else 'onnx'}"
+    if hasattr(model, "save"):
+        model.save(path)
+    else:
+        import onnx  # not where cases are timed
+        onnx.save(model, path)
     dims = [word for dim in case.get("dims", ()) for word in ("--dim", dim)]
     subprocess.run([options.kpc, "compile", str(path), "--arch", options.arch, *dims, *case.get("options", ()), "-o",
                     str(options.out / f"{case['name']}.kpc"), "--quiet", "--no-cache", "--jobs", "1", *(["--strip"] if options.strip else [])], check=True)

@@ -18,7 +18,7 @@ import zipfile
 
 import numpy as np
 
-TYPES = {"u1": 1, "i1": 2, "i2": 3, "i4": 4, "i8": 5, "f2": 6, "f4": 7, "f8": 8, "c8": 10, "?": 12}
+TYPES = {"u1": 1, "i1": 2, "i2": 3, "i4": 4, "i8": 5, "f2": 6, "f4": 7, "f8": 8, "c8": 10, "?": 12, "bf": 13}
 
 
 class Ref(str):

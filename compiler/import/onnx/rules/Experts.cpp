@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Every expert computes every row, and the chances of those that were not
-/// picked are zero. R rows, H their size, E experts, I the size inside.
+/// Rows are sorted by the experts that they have picked, and each expert
+/// computes its own. R rows, H their size, E experts, I the size inside.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/GroupedProduct.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Quantization.h"
 
@@ -20,30 +21,30 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
-/// Rounds of picking are unrolled.
 static constexpr int64_t MostPicked = 64;
 
-/// The chances of the `Picked` best experts of [R, E]; zeros elsewhere.
-/// `Shares`, where given, are what counts of those.
-static Value pickExperts(NodeImport &N, Value Logits, int64_t Picked,
+namespace {
+/// Of [R, E] the best of each row, [R, k]: which experts, and what they count.
+struct Picks {
+  Value Experts = {}, Shares = {};
+};
+} // namespace
+
+/// `Shares`, where given, are what counts, in place of the chances.
+static Picks pickExperts(NodeImport &N, Value Logits, int64_t Picked,
                          bool Normalise, Value Shares = {}) {
   Value Wide = N.cast(Logits, N.f32());
   Value Chances = Shares ? N.cast(Shares, N.f32())
                          : N.softmax(Wide, {1}, /*Logarithm=*/false);
   if (!Chances)
     return {};
-  Value Place = N.iota({Expr(1), N.dims(Wide)[1]}, 1, N.i64());
-  Value Left = Wide, Taken;
-  for (int64_t I = 0; I < Picked && Left; ++I) {
-    Value Best = N.argReduce(ReduceKind::max, Left, 1, /*SelectLast=*/false);
-    Value Here = N.compare(Predicate::eq, Place, N.unsqueeze(Best, {1}));
-    Taken = Taken ? N.binary<OrOp>(Taken, Here) : Here;
-    Left = N.select(Here, N.like(-INFINITY, Left), Left);
-  }
-  Value Kept = N.select(Taken, Chances, N.like(0, Chances));
-  if (!Normalise || !Kept)
-    return Kept;
-  return N.div(Kept, N.reduce(ReduceKind::sum, Kept, {1}, true));
+  Value Best = N.sort(Wide, 1, /*Descending=*/true, Expr(Picked)).Indices;
+  if (!Best)
+    return {};
+  Value Kept = N.gatherElements(Chances, Best, 1);
+  if (Normalise && Kept)
+    Kept = N.div(Kept, N.reduce(ReduceKind::sum, Kept, {1}, true));
+  return {Best, Kept};
 }
 
 namespace {
@@ -53,10 +54,14 @@ struct Experts {
   bool Interleaved = false;
   double Alpha = 1, Beta = 0, Limit = 0;
 
-  /// [E, R, I] from [E, R, x] and weights [E, I, x].
-  Value product(Value X, Value W, Value Bias) {
-    Value Y = N.matmul(X, N.transpose(W, {0, 2, 1}));
-    return Bias ? N.add(Y, N.unsqueeze(Bias, {1})) : Y;
+  /// Rows that are sorted by their experts, and where each one's end.
+  struct Sorted {
+    Value Own = {}, Ends = {};
+  };
+  /// [P, I] from [P, x] and weights [E, I, x].
+  Value product(const Sorted &Rows, Value X, Value W, Value Bias) {
+    Value Y = groupedProduct(N, X, N.transpose(W, {0, 2, 1}), Rows.Ends);
+    return Bias ? N.add(Y, N.gather(Bias, Rows.Own, 0)) : Y;
   }
   Value activate(Value X);
   /// Weights and biases of one product.
@@ -64,7 +69,7 @@ struct Experts {
     Value W = {}, Bias = {};
   };
   bool readActivation();
-  void give(Value X, Value Chances, const Layer &Up, const Layer &Down,
+  void give(Value X, const Picks &Of, const Layer &Up, const Layer &Down,
             const Layer &Gate);
 };
 } // namespace
@@ -121,26 +126,40 @@ bool Experts::readActivation() {
   return !N.bad();
 }
 
-/// Sums what all experts make of the rows of `X`, by their chances.
-void Experts::give(Value X, Value Chances, const Layer &Up, const Layer &Down,
+/// Sums what the experts of each row of `X` make of it, by their shares. Each
+/// row is there once for each of its k experts: P = R k rows.
+void Experts::give(Value X, const Picks &Of, const Layer &Up, const Layer &Down,
                    const Layer &Gate) {
-  if (!X || !Chances || !Up.W || !Down.W)
+  if (!X || !Of.Experts || !Of.Shares || !Up.W || !Down.W)
     return N.result(0, Value());
   Dims Sizes(N.dims(X));
-  Expr Rows = N.dims(Chances)[0], Width = Sizes.back();
+  Expr Rows = N.dims(Of.Experts)[0], Picked = N.dims(Of.Experts)[1],
+       Width = Sizes.back();
   Value Flat = N.reshape(X, {Rows, Width});
   if (!Flat)
     return N.result(0, Flat);
-  Value Each =
-      N.broadcast(N.unsqueeze(Flat, {0}), {N.dims(Up.W)[0], Rows, Width});
-  Value Inside = activate(product(Each, Up.W, Up.Bias));
-  if (Gate.W)
-    Inside = N.mul(Inside, product(Each, Gate.W, Gate.Bias));
-  Value Y = product(Inside, Down.W, Down.Bias);
-  Value Share = N.unsqueeze(N.transpose(Chances, {1, 0}), {2});
-  if (!Y || !Share)
+  Expr Pairs = Rows * Picked;
+  Emitter::Order Order = N.sort(N.reshape(Of.Experts, {Pairs}), 0,
+                                /*Descending=*/false, Pairs);
+  if (!Order.Indices)
     return N.result(0, Value());
-  Y = N.reduce(ReduceKind::sum, N.mul(N.cast(Y, N.f32()), Share), {0});
+  Sorted Each;
+  Each.Own = Order.Elements;
+  Each.Ends = N.searchSorted(
+      Each.Own, N.iota({N.dims(Up.W)[0]}, 0, N.element(Each.Own)),
+      /*Right=*/true);
+  Value Row = N.div(Order.Indices, N.sizeScalar(Picked, N.i64()));
+  Value In = N.gather(Flat, Row, 0);
+  Value Inside = activate(product(Each, In, Up.W, Up.Bias));
+  if (Gate.W)
+    Inside = N.mul(Inside, product(Each, In, Gate.W, Gate.Bias));
+  Value Y = product(Each, Inside, Down.W, Down.Bias);
+  Value Back = N.sort(Order.Indices, 0, /*Descending=*/false, Pairs).Indices;
+  if (!Y || !Back)
+    return N.result(0, Value());
+  Y = N.reshape(N.gather(Y, Back, 0), {Rows, Picked, N.dims(Y)[1]});
+  Value Share = N.unsqueeze(Of.Shares, {2});
+  Y = N.reduce(ReduceKind::sum, N.mul(N.cast(Y, N.f32()), Share), {1});
   N.result(0, N.reshape(N.cast(Y, N.element(X)), Sizes));
 }
 
@@ -311,10 +330,9 @@ static void importQMoE(NodeImport &N) {
 ArrayRef<Rule> expertRules() {
   static const Rule Rows[] = {
       {"com.microsoft", "MoE", 1, 1, importMoE,
-       "all experts compute all rows; no use_sparse_mixer"},
+       "no use_sparse_mixer"},
       {"com.microsoft", "QMoE", 1, 1, importQMoE,
-       "integers of 2, 4 and 8 bits; all experts compute all rows; no "
-       "use_sparse_mixer"},
+       "integers of 2, 4 and 8 bits; no use_sparse_mixer"},
   };
   return Rows;
 }

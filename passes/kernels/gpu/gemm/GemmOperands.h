@@ -166,6 +166,11 @@ mlir::Value GemmOperands<Engine>::produceTile(const TileCoord &Where,
                                               mlir::Value Cursor) {
   auto &W = this->W;
   auto Free = tile::StageType::get(W.B.getContext(), tile::StageState::Free);
+  // Indices that pick matrices are read here: the emitter has an element that
+  // is asked for again in the loop.
+  for (const Matrix *M : {&this->P.A, &this->P.B})
+    if (M->Pick)
+      (void)this->at(*M, Where, Where.Row, Where.Column);
   return W.loop(W.index(0), this->KCount, W.index(this->S.TileK), Cursor,
                 [&](mlir::Value Step, mlir::ValueRange In) -> Values {
                   mlir::Value K = W.add(this->FirstK, Step);
