@@ -41,8 +41,8 @@ Value frontend::groupedProduct(Emitter &N, Value X, Value W, Value Ends) {
   // The last group that begins at a block or in front of it: those without
   // rows begin where the next one does.
   Value Block = N.iota({Blocks}, 0, Index);
-  Value OfBlock = N.cast(N.searchSorted(BlockStarts, Block, /*Right=*/true),
-                         Index);
+  Value OfBlock =
+      N.cast(N.searchSorted(BlockStarts, Block, /*Right=*/true), Index);
   OfBlock = N.addScalar(OfBlock, -1);
   Value InGroup = N.sub(Block, N.gather(BlockStarts, OfBlock, 0));
   Value First = N.add(StartOf(OfBlock), N.mul(InGroup, OfT));
@@ -61,7 +61,6 @@ Value frontend::groupedProduct(Emitter &N, Value X, Value W, Value Ends) {
   Value From = N.add(N.mul(N.gather(BlockStarts, OfRow, 0), OfT),
                      N.sub(Place, StartOf(OfRow)));
   Y = N.gather(N.reshape(Y, {Blocks * Expr(T), Columns}), From, 0);
-  Value Inside =
-      N.compare(Predicate::le, N.unsqueeze(Own, {1}), LastGroup);
+  Value Inside = N.compare(Predicate::le, N.unsqueeze(Own, {1}), LastGroup);
   return N.select(Inside, Y, N.like(0, Y));
 }

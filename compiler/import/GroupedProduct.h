@@ -1,4 +1,4 @@
-//===- GroupedProduct.h - Groups of rows by matrices of their own -*- C++ -*-===//
+//===- GroupedProduct.h - Groups of rows, a matrix each ---------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

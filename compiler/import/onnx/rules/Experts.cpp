@@ -145,9 +145,9 @@ void Experts::give(Value X, const Picks &Of, const Layer &Up, const Layer &Down,
     return N.result(0, Value());
   Sorted Each;
   Each.Own = Order.Elements;
-  Each.Ends = N.searchSorted(
-      Each.Own, N.iota({N.dims(Up.W)[0]}, 0, N.element(Each.Own)),
-      /*Right=*/true);
+  Each.Ends = N.searchSorted(Each.Own,
+                             N.iota({N.dims(Up.W)[0]}, 0, N.element(Each.Own)),
+                             /*Right=*/true);
   Value Row = N.div(Order.Indices, N.sizeScalar(Picked, N.i64()));
   Value In = N.gather(Flat, Row, 0);
   Value Inside = activate(product(Each, In, Up.W, Up.Bias));
@@ -329,8 +329,7 @@ static void importQMoE(NodeImport &N) {
 
 ArrayRef<Rule> expertRules() {
   static const Rule Rows[] = {
-      {"com.microsoft", "MoE", 1, 1, importMoE,
-       "no use_sparse_mixer"},
+      {"com.microsoft", "MoE", 1, 1, importMoE, "no use_sparse_mixer"},
       {"com.microsoft", "QMoE", 1, 1, importQMoE,
        "integers of 2, 4 and 8 bits; no use_sparse_mixer"},
   };

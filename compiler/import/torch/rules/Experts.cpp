@@ -57,8 +57,7 @@ static void groupedFallback(NodeImport &N) {
 }
 
 ArrayRef<Rule> expertRules() {
-  constexpr std::string_view Forms =
-      "rows by [g, k, n] with ends, or batches";
+  constexpr std::string_view Forms = "rows by [g, k, n] with ends, or batches";
   static const Rule Rows[] = {
       {"_grouped_mm.default", groupedMm, InPlace::No, Forms},
       {"transformers.grouped_mm_fallback.default", groupedFallback, InPlace::No,

@@ -138,7 +138,8 @@ bool placeMatrix(Matrix &M, Value Memref) {
 
 bool placeOperand(Matrix &M, Value Tensor, AffineMap &Map, bool Picked) {
   Type Stored;
-  if (!placeMatrix(M, memoryOf(Tensor, Map, Stored, Picked ? &M.Pick : nullptr)))
+  if (!placeMatrix(M,
+                   memoryOf(Tensor, Map, Stored, Picked ? &M.Pick : nullptr)))
     return false;
   M.Element = Stored;
   return true;
