@@ -243,7 +243,7 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   bool HasWords =
       !Shape.BytesOfScale || S.TileK % (Shape.BytesOfScale * ScalesOfWord) == 0;
   return T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds && HasWords &&
-         Steps(S.WarpgroupM, 64, 128) && Steps(S.WarpgroupN, 16, 256) &&
+         Steps(S.WarpgroupM, 64, 256) && Steps(S.WarpgroupN, 16, 256) &&
          Steps(S.TileM, S.WarpgroupM, 256) &&
          Steps(S.TileN, S.WarpgroupN, 256) &&
          IsWide(S.WarpgroupN / Shape.Products) && keepsPairs(S, Shape) &&
@@ -265,10 +265,11 @@ struct Cut {
 /// columns alone: with wider tiles most of their products are of none.
 constexpr int64_t WideColumns = 64;
 constexpr Cut Cuts[] = {
-    {128, 128, 128, 64},  {128, 256, 128, 128}, {256, 128, 128, 128},
-    {128, 128, 128, 128}, {128, 64, 128, 64},   {64, 128, 64, 64},
-    {64, 64, 64, 64},     {64, 64, 64, 32},     {128, 32, 128, 32},
-    {64, 32, 64, 32},     {128, 16, 128, 16},   {64, 16, 64, 16}};
+    {128, 128, 128, 64},  {128, 256, 128, 128}, {256, 128, 256, 64},
+    {256, 128, 128, 128}, {128, 128, 128, 128}, {128, 64, 128, 64},
+    {64, 128, 64, 64},    {64, 64, 64, 64},     {64, 64, 64, 32},
+    {128, 32, 128, 32},   {64, 32, 64, 32},     {128, 16, 128, 16},
+    {64, 16, 64, 16}};
 /// Those whose warpgroups have whole heads of 128.
 constexpr Cut CutsOfWideHeads[] = {{256, 128, 128, 128},
                                    {128, 128, 128, 128},

@@ -46,7 +46,7 @@ EXACT = [("exact", "exact", 0, 129, 72, 136, True, False, False),
          ("exact_odd", "exact", 0, 33, 31, 35, True, True, False),
          ("exact_batched", "exact", 2, 65, 36, 68, True, True, False)]
 CUTS = ["128x128x32 warpgroup 128x64", "128x256x32 warpgroup 128x128", "256x128x64 warpgroup 128x128", "128x128x64 warpgroup 128x128", "128x64x32 warpgroup 128x64",
-        "64x128x64 warpgroup 64x64", "64x64x32 warpgroup 64x64", "64x64x64 warpgroup 64x32"]
+        "64x128x64 warpgroup 64x64", "64x64x32 warpgroup 64x64", "64x64x64 warpgroup 64x32", "256x128x64 warpgroup 256x64"]
 FORCED = {f"forced_{number}": f"mmasync {cut} stages {2 + number % 2} group_m {1 + number}" for number, cut in enumerate(CUTS)}
 CASES += [(name, "fp16" if number % 2 else "bf16", 0, 270, 72 if number % 3 else 136, 264, True, number % 4 == 1, number % 4 == 2)
           for number, name in enumerate(FORCED)]
