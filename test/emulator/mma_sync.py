@@ -54,11 +54,12 @@ CASES += [(name, "fp16" if number % 2 else "bf16", 0, 270, 72 if number % 3 else
 
 
 def cases(target):
+    # Where wgmma or tcgen05 multiply, these are theirs.
+    family = "" if target in ("sm_90a", "sm_100a", "sm_103a", "sm_110a") else "mmasync "
     # tf32 is no faster than fp32 there, so that factors are not split.
     split = [] if target in ("sm_120a", "sm_121a", "sm_110a") else EXACT
     return [products.case(name, element, rows, total, columns, *rest, single=name in WIDE, batch=batch, schedule=FORCED.get(name, ""))
-            for name, element, batch, rows, total, columns, *rest in CASES + split] + [*products.broadcast_cases("mmasync "),
-                                                                                                        *products.picked_cases("mmasync ")]
+            for name, element, batch, rows, total, columns, *rest in CASES + split] + [*products.broadcast_cases(family), *products.picked_cases(family)]
 
 
 def main():
