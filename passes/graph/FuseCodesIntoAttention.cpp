@@ -35,7 +35,6 @@
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
-using kpc::shape::Expr;
 
 namespace kpc::graph {
 #define GEN_PASS_DEF_FUSECODESINTOATTENTION

@@ -122,10 +122,20 @@ bool Importer::assumeAtLeast(const shape::FixedSize &Fixed, const Expr &E,
   if (It == Facts.symbols().end())
     return false;
   shape::SymbolFacts Known = It->second;
-  // No facts are at hand where types are compared.
-  if (!changeSizes([&](const Expr &S) { return S.replace(E, Expr(Wanted)); }))
-    return false;
-  Replaced.emplace_back(E, Expr(Wanted));
+  // No facts are at hand where types are compared. A sum such as
+  // min(n + 1, 2) - 1 is no part of sizes: its own parts are replaced.
+  std::vector<std::pair<Expr, Expr>> Parts;
+  if (E.replace(E, Expr(Wanted)) == Expr(Wanted))
+    Parts.emplace_back(E, Expr(Wanted));
+  else
+    for (const shape::Replacement &P :
+         shape::partsThatMakeEqual(Facts, E, Expr(Wanted)))
+      Parts.emplace_back(P.Part, P.New);
+  for (const auto &[Part, New] : Parts) {
+    if (!changeSizes([&](const Expr &S) { return S.replace(Part, New); }))
+      return false;
+    Replaced.emplace_back(Part, New);
+  }
   if (Known.Min >= Fixed.Least)
     return true;
   Known.Min = Fixed.Least;
@@ -158,9 +168,7 @@ bool Importer::fix(const Expr &E, int64_t Wanted, NodeImport &Where) {
       shape::valueThatMakesEqual(Facts, E, Wanted);
   if (!Fixed)
     return false;
-  // A sum such as min(n + 1, 2) - 1 is replaced by its parts.
-  bool IsPart = E.replace(E, Expr(Wanted)) == Expr(Wanted);
-  if (IsPart && Fixed->HasNoEnd && Fixed->Least < Fixed->Most)
+  if (Fixed->HasNoEnd && Fixed->Least < Fixed->Most)
     return assumeAtLeast(*Fixed, E, Wanted, Where);
   // One of two bounds that holds for all values that would do, as in the number
   // of rows min(place + 1, 32) - place, is better than one value.
