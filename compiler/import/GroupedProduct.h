@@ -12,7 +12,7 @@
 
 namespace kpc::frontend {
 
-/// Rows of x by the matrix of their group; zeros behind the last group. Rows
+/// Rows of x by the matrix of their group; zeros after the last group. Rows
 /// of a group are cut into blocks of `T` rows, the last of which is filled up
 /// by whatever follows; a block is one matrix of a batched product:
 ///
@@ -24,7 +24,7 @@ namespace kpc::frontend {
 /// more.
 ///
 /// x: [S, K], sorted by group; W: [G, K, N]; `Ends`, integers [G]: the first
-/// row behind each group. Null after a report.
+/// row after each group. Null after a report.
 Value groupedProduct(Emitter &N, Value X, Value W, Value Ends);
 
 } // namespace kpc::frontend

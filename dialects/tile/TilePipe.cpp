@@ -132,18 +132,25 @@ LogicalResult WaitOp::verify() {
   return verifyEndedOnce(*this, getStage());
 }
 
-LogicalResult CpAsyncRowsOp::verify() {
-  auto Declared = getPipe().getDefiningOp<PipeOp>();
+/// A copy from plain memory into a free stage of a warp's ring.
+template <typename Copy> static LogicalResult verifyRingCopy(Copy Op) {
+  auto Declared = Op.getPipe().template getDefiningOp<PipeOp>();
   if (Declared && !Declared.isOfWarps())
-    return emitOpError("expected a pipe with 'cp_async', each warp's ring");
-  if (failed(verifyState(*this, getStage(), StageState::Free)))
+    return Op.emitOpError("expected a pipe with 'cp_async', each warp's ring");
+  if (failed(verifyState(Op, Op.getStage(), StageState::Free)))
+    return failure();
+  auto Memory = cast<MemRefType>(Op.getMemory().getType());
+  if (Memory.getRank() == 1 && Memory.getElementTypeBitWidth() ==
+                                   Op.getTile().getType().getElementBits())
+    return success();
+  return Op.emitOpError(
+      "expected a memref of one dimension and of the tile's element type");
+}
+
+LogicalResult CpAsyncRowsOp::verify() {
+  if (failed(verifyRingCopy(*this)))
     return failure();
   SharedType Tile = getTile().getType();
-  auto Memory = cast<MemRefType>(getMemory().getType());
-  if (Memory.getRank() != 1 ||
-      Memory.getElementTypeBitWidth() != Tile.getElementBits())
-    return emitOpError(
-        "expected a memref of one dimension and of the tile's element type");
   constexpr int64_t Lanes = 32;
   int64_t Units = Tile.getRowBytes() / 16;
   if (Tile.getSwizzle() || Tile.getRowBytes() % 16 || Units > Lanes ||
@@ -159,17 +166,9 @@ LogicalResult CpAsyncRowsOp::verify() {
 }
 
 LogicalResult CpAsyncVectorOp::verify() {
-  auto Declared = getPipe().getDefiningOp<PipeOp>();
-  if (Declared && !Declared.isOfWarps())
-    return emitOpError("expected a pipe with 'cp_async', each warp's ring");
-  if (failed(verifyState(*this, getStage(), StageState::Free)))
+  if (failed(verifyRingCopy(*this)))
     return failure();
   SharedType Tile = getTile().getType();
-  auto Memory = cast<MemRefType>(getMemory().getType());
-  if (Memory.getRank() != 1 ||
-      Memory.getElementTypeBitWidth() != Tile.getElementBits())
-    return emitOpError(
-        "expected a memref of one dimension and of the tile's element type");
   int32_t Bytes = int32_t(getBytes());
   if (!llvm::is_contained({4, 8, 16}, Bytes) || Tile.getSwizzle() ||
       Tile.getRowBytes() % Bytes)

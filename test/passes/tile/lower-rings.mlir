@@ -158,7 +158,7 @@ gpu.module @m {
     %words = tile.load_matrix %vv[%m, %c0 + 8] : !w -> vector<4xi32>
     memref.store %words, %y[%n] : memref<?xvector<4xi32>>
     tile.release %ring[%full] : !pieces, !tile.stage<full>
-    // The stage behind the last one is the first.
+    // After the last stage comes the first.
     // CHECK: %[[END:.*]] = arith.addi %[[BEGIN]], %c12288_i32
     // CHECK: arith.cmpi eq, %{{.*}}, %[[END]]
     %next = tile.next %ring[%at] : !pieces
