@@ -142,6 +142,9 @@ public:
   /// the node does with them. False if it cannot be.
   bool require(const Expr &Left, bool Equal, const Expr &Right,
                const std::string &What, NodeImport &Where);
+  /// Takes a size of several symbols to be 1, with a warning; runs check it.
+  /// False if it cannot be.
+  bool assumeOne(const Expr &Size, NodeImport &Where);
   /// Runs check that a scalar flag is never set, wherever the node stands.
   void forbid(NodeImport &Where, Value Flag, const std::string &What);
   /// A size of its own for a number that the model computes: dim `Axis` of the

@@ -244,6 +244,20 @@ bool Importer::require(const Expr &Left, bool Equal, const Expr &Right,
   return true;
 }
 
+bool Importer::assumeOne(const Expr &Size, NodeImport &Where) {
+  size_t Before = Requirements.size();
+  if (!require(Size, true, Expr(1), "removes a dimension", Where))
+    return false;
+  if (Requirements.size() > Before)
+    diagnostics()
+        .warning(Code::ImportAssumed)
+        .at(Where.node().place())
+        .message("the node removes a dimension; its size " + Size.str() +
+                 " is assumed to be 1")
+        .hint("other sizes are refused when they are bound");
+  return true;
+}
+
 void Importer::forbid(NodeImport &Where, Value Flag, const std::string &What) {
   if (Diags != &TheDiags)
     return;

@@ -99,15 +99,16 @@ SmallVector<Value> Combination::neutral(OpBuilder &B, Location Loc,
 // Blocks
 //===----------------------------------------------------------------------===//
 
-SmallVector<SumBlocks> cutSums(ArrayRef<std::optional<int64_t>> Most) {
+SmallVector<SumBlocks> cutSums(ArrayRef<std::optional<int64_t>> Most,
+                               int64_t Block) {
   SmallVector<SumBlocks> Result(Most.size());
   int64_t Added = 1; // by one iteration, to one accumulator
   for (auto [Blocks, Count] : llvm::reverse(llvm::zip_equal(Result, Most))) {
-    if (Count && saturatingMul(*Count, Added) <= 2 * SumBlock) {
+    if (Count && saturatingMul(*Count, Added) <= 2 * Block) {
       Added *= std::max<int64_t>(*Count, 1);
       continue;
     }
-    Blocks.Block = std::max<int64_t>(SumBlock / Added, 1);
+    Blocks.Block = std::max<int64_t>(Block / Added, 1);
     bool Long = !Count || *Count / Blocks.Block > 2 * SumBlock;
     Blocks.Levels = Long ? 2 : 1;
     Added = Count ? llvm::divideCeil(*Count, Long ? Blocks.Block * SumBlock

@@ -26,6 +26,9 @@ namespace kpc::kernels {
 /// Additions to one accumulator before it is put aside: a block's start and end
 /// cost under a hundredth of it.
 inline constexpr int64_t SumBlock = 128;
+/// The same where the accumulators fill the registers, so that those put aside
+/// go through memory.
+inline constexpr int64_t SharedSumBlock = 512;
 
 /// The operations of a root generic that take its accumulators, one for each
 /// result, and the values that change nothing under them.
@@ -53,9 +56,10 @@ struct SumBlocks {
   unsigned Levels = 0;      ///< of blocks; 0: all into one accumulator
 };
 
-/// Cuts for loops of at most so many iterations, the outermost first.
+/// Cuts for loops of at most so many iterations, the outermost first, into
+/// blocks of about `Block` additions.
 llvm::SmallVector<SumBlocks>
-cutSums(llvm::ArrayRef<std::optional<int64_t>> Most);
+cutSums(llvm::ArrayRef<std::optional<int64_t>> Most, int64_t Block = SumBlock);
 
 /// As `makeLoop` from `Lower` to `Upper`, in the blocks of `Blocks`. `Made` is
 /// told of every innermost loop.

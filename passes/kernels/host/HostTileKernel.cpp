@@ -133,28 +133,32 @@ SmallVector<Value> TileNest::steps(const Tile &T, const Chunk &C,
 }
 
 /// Products whose operands are shared by a tile keep all registers for their
-/// accumulators, so their sums are not cut.
+/// accumulators: putting them aside costs more, so it is done less often.
 void TileNest::cutReduction() {
   Blocks.resize(Plan.Reduction.size());
-  bool Shares =
-      Plan.Row >= 0 && llvm::any_of(Plan.Operands, [](const TileOperand &One) {
-        return One.OnVector && !One.OnRow;
-      });
   std::optional<Combination> Read = Combination::read(Plan.Root);
-  if (Shares || Plan.Split || !Read || !Read->addsReals())
+  if (!Read || !Read->addsReals())
     return;
   Combine = std::move(*Read);
   SmallVector<std::optional<int64_t>> Most;
-  for (const JoinedLoops &Group : Plan.Reduction) {
+  for (auto [G, Group] : llvm::enumerate(Plan.Reduction)) {
     std::optional<int64_t> Count = 1;
     for (unsigned Loop : Group.Loops) {
       std::optional<int64_t> Size = maxOf(Plan.LoopSizes[Loop]);
       Count = Count && Size ? std::optional(saturatingMul(*Count, *Size))
                             : std::nullopt;
     }
+    if (Plan.Split && G < Plan.ChunkGroup)
+      Count = 1;
+    else if (Plan.Split && G == Plan.ChunkGroup)
+      Count = std::min(Count.value_or(Plan.Chunk), Plan.Chunk);
     Most.push_back(Count);
   }
-  Blocks = cutSums(Most);
+  bool Shares =
+      Plan.Row >= 0 && llvm::any_of(Plan.Operands, [](const TileOperand &One) {
+        return One.OnVector && !One.OnRow;
+      });
+  Blocks = cutSums(Most, Shares ? SharedSumBlock : SumBlock);
 }
 
 SmallVector<Value> TileNest::step(const Tile &T, ArrayRef<Value> Loops,

@@ -350,6 +350,31 @@ TEST(AssumedSizes, ASqueezeOfWhatMustBeOne) {
             "  hint: for another, compile with --dim d2=VALUE\n");
 }
 
+/// A sixth element is there or not, and no one symbol says which.
+TEST(AssumedSizes, ASqueezeOfWhatSeveralSymbolsDecide) {
+  ModelProto M = model();
+  input(M, "x", {-1, -1});
+  int64s(M, "from", {1}, {5});
+  int64s(M, "to", {1}, {6});
+  int64s(M, "axes", {1}, {1});
+  intAttribute(node(M, "Flatten", {"x"}, {"row"}, "flatten"), "axis", 0);
+  node(M, "Slice", {"row", "from", "to", "axes"}, {"one"}, "slice");
+  node(M, "Squeeze", {"one", "axes"}, {"y"}, "n");
+  output(M, "y");
+  Imported I(M);
+  EXPECT_EQ(I.Diags.text(),
+            "warning[KPC-I0039]: 'n' (Squeeze, opset 17) in m.onnx: the node "
+            "removes a dimension; its size max(-min(d0*d1, 5) + min(d0*d1, "
+            "6), 0) is assumed to be 1\n"
+            "  hint: other sizes are refused when they are bound\n");
+  EXPECT_EQ(I.result(), "!graph.tensor<[1], f32>");
+  std::vector<graph::Requirement> Must = graph::requirements(*I.Module);
+  ASSERT_EQ(Must.size(), 1U);
+  EXPECT_TRUE(Must[0].Equal);
+  EXPECT_EQ(Must[0].Right, shape::Expr(1));
+  EXPECT_EQ(Must[0].Reason, "'n' (Squeeze) removes a dimension");
+}
+
 /// A slice of one element is one where there are so many.
 TEST(AssumedSizes, AnExpandOfASliceOfOne) {
   ModelProto M = model();

@@ -224,7 +224,7 @@ static void importSqueeze(NodeImport &N) {
       if (!N.hasInput(1))
         N.importer().takeSeveral(Size, N);
       Sizes.push_back(Size);
-    } else if (!N.fix(Size, 1)) {
+    } else if (!N.fix(Size, 1) && !N.importer().assumeOne(Size, N)) {
       N.fail(Code::ImportShape,
              "dimension " + std::to_string(I) + " of " + dimsText(N.dims(X)) +
                  (Size.isConstant() ? " is not 1" : " is not known to be 1"));
