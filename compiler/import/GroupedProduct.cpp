@@ -24,6 +24,8 @@ static int64_t rowsOfBlock(const Expr &Rows, const Expr &Groups) {
 }
 
 Value frontend::groupedProduct(Emitter &N, Value X, Value W, Value Ends) {
+  if (!X || !W || !Ends)
+    return {};
   Expr Rows = N.dims(X)[0], Groups = N.dims(W)[0], Columns = N.dims(W)[2];
   int64_t T = rowsOfBlock(Rows, Groups);
   Expr Blocks = Rows.floorDiv(Expr(T)) + Expr::min(Rows, Groups);

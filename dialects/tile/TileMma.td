@@ -109,7 +109,7 @@ def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
   }];
 }
 
-def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
+def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock, AttrSizedOperandSegments]> {
   let summary = "Applies a scalar function, which sees coordinates, to each element of a fragment";
   let description = [{
     The region's arguments are the element, its row and its column, counted from
@@ -134,7 +134,6 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
                        Variadic<Tile_FragmentType>:$paired);
   let results = (outs Tile_FragmentType:$result);
   let regions = (region SizedRegion<1>:$body);
-  let traits = [AttrSizedOperandSegments];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$fragment, "::mlir::ValueRange":$at,
                                  "::mlir::ValueRange":$within), [{
     build($_builder, $_state, result, fragment, at, within, /*paired=*/::mlir::ValueRange());

@@ -35,6 +35,7 @@
 #include "passes/graph/CodeHeads.h"
 #include "passes/graph/CodeProducts.h"
 #include "passes/graph/GraphFunction.h"
+#include "passes/graph/IndexPaths.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionBuilder.h"
 #include "passes/graph/RegionRoles.h"
@@ -102,6 +103,7 @@ private:
   Group *groupToJoin(Operation *Op);
   Group *groupOfAllUsers(Operation *Op, StringRef &Why);
   bool usedAtSameIndex(Operation *Op);
+  bool followsPaths(Operation *Op, Group &G);
   bool scalesCodes(Operation *Op) const {
     return HasCodeProducts && isCodeEpilogue(Op);
   }
@@ -137,6 +139,7 @@ private:
   DenseMap<Operation *, Group *> GroupOf;
   /// Ops from which every path to the group's result is elementwise.
   DenseSet<Operation *> AtSameIndex;
+  IndexPaths Paths;
   /// Transposes and gathers that a product reads through.
   DenseSet<Operation *> Transposed;
 };
@@ -151,7 +154,7 @@ void RegionFormer::place(Operation *Op) {
   // It stays outside after all where its operand does.
   StringRef None;
   if (waitsForOperand(Op))
-    if (Group *G = groupOfAllUsers(Op, None)) {
+    if (Group *G = groupOfAllUsers(Op, None); G && followsPaths(Op, *G)) {
       G->Ops.push_back(Op);
       GroupOf[Op] = G;
       return;
@@ -176,6 +179,7 @@ void RegionFormer::place(Operation *Op) {
     Groups.push_back(std::make_unique<Group>());
     G = Groups.back().get();
     AtSameIndex.insert(Op);
+    Paths.start(Op);
   } else if (usedAtSameIndex(Op)) {
     AtSameIndex.insert(Op);
   }
@@ -200,6 +204,8 @@ Group *RegionFormer::groupToJoin(Operation *Op) {
   bool IsShared = !G && (G = groupToShareWith(Op, Why));
   if (G)
     Why = refusal(Op, *G);
+  if (G && Why.empty() && !followsPaths(Op, *G))
+    Why = "it would be computed at too many indices";
   if (!Why.empty())
     remark::missed(Op->getLoc(),
                    remark::RemarkOpts::name("refused").category("fusion"))
@@ -328,6 +334,13 @@ void RegionFormer::cloneForKernels(Operation *Op) {
       Use->set(Clone->getResult(0));
     place(Clone);
   }
+}
+
+/// Whether `G` needs elements of `Op` at few indices. Rows are there whole.
+bool RegionFormer::followsPaths(Operation *Op, Group &G) {
+  return Paths.join(
+      Op, [&](Operation *User) { return GroupOf.lookup(User) == &G; },
+      [&](Operation *User) { return G.InRows.contains(User); });
 }
 
 bool RegionFormer::usedAtSameIndex(Operation *Op) {

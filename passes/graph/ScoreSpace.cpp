@@ -112,8 +112,8 @@ Value ScoreSpace::matrices(Value V) {
   if (From.size() == 3)
     return reshaped(V, {From[0], Expr(1), Rows, Columns});
   // Groups of heads that share one: [batch, groups, 1, keys, depth].
-  if (From.size() == 5 && From[0] == Sizes[0] && From[1] == Windows[0] &&
-      From[2] == Expr(1))
+  if (From.size() == 5 && !Windows.empty() && From[0] == Sizes[0] &&
+      From[1] == Windows[0] && From[2] == Expr(1))
     return reshaped(V, {From[0], From[1], Rows, Columns});
   return {};
 }

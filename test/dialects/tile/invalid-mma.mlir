@@ -352,3 +352,14 @@ func.func @f(%p: !p) {
   %x = tile.await %q : !p -> !d
   return
 }
+
+// -----
+
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%d: !d, %i: index) {
+  // expected-error @below {{'tile.map' op expects a non-empty block}}
+  %y = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
+  ^bb0(%v: f32, %row: index, %column: index):
+  }
+  return
+}

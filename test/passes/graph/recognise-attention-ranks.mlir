@@ -222,4 +222,26 @@ module attributes {graph.symbols = {b = {min = 1}, t = {min = 1}}} {
     %y = graph.matmul %w, %k : !graph.tensor<[2, 4, 49, 49], f16>, !graph.tensor<[2, 4, 49, 32], f16>
     return %y : !graph.tensor<[2, 4, 49, 32], f16>
   }
+
+  // Two heads of queries share one of the values, and have keys of their own: rank 5 for the second product alone.
+  // CHECK-LABEL: func.func @shared_values
+  // CHECK-NOT: graph.attention
+  // REMARK: its queries, keys or values are shared in a way that has no word
+  func.func @shared_values(%q: !graph.tensor<[2, 4, 8, 16], f32>, %k: !graph.tensor<[2, 4, 6, 16], f32>, %v: !graph.tensor<[2, 2, 6, 16], f32>) -> !graph.tensor<[2, 2, 2, 8, 16], f32> {
+    %kt = graph.transpose %k [0, 1, 3, 2] : <[2, 4, 6, 16], f32>
+    %p = graph.matmul %q, %kt : <[2, 4, 8, 16], f32>, <[2, 4, 16, 6], f32>
+    %top = graph.reduce max, %p axes [3] : <[2, 4, 8, 6], f32>
+    %top1 = graph.reshape %top : <[2, 4, 8], f32> to <[2, 4, 8, 1], f32>
+    %tops = graph.broadcast %top1 : <[2, 4, 8, 1], f32> to <[2, 4, 8, 6], f32>
+    %d = graph.sub %p, %tops : <[2, 4, 8, 6], f32>
+    %e = graph.exp %d : <[2, 4, 8, 6], f32>
+    %sum = graph.reduce sum, %e axes [3] : <[2, 4, 8, 6], f32>
+    %sum1 = graph.reshape %sum : <[2, 4, 8], f32> to <[2, 4, 8, 1], f32>
+    %sums = graph.broadcast %sum1 : <[2, 4, 8, 1], f32> to <[2, 4, 8, 6], f32>
+    %w = graph.div %e, %sums : <[2, 4, 8, 6], f32>
+    %w5 = graph.reshape %w : <[2, 4, 8, 6], f32> to <[2, 2, 2, 8, 6], f32>
+    %v5 = graph.reshape %v : <[2, 2, 6, 16], f32> to <[2, 2, 1, 6, 16], f32>
+    %y = graph.matmul %w5, %v5 : <[2, 2, 2, 8, 6], f32>, <[2, 2, 1, 6, 16], f32>
+    return %y : !graph.tensor<[2, 2, 2, 8, 16], f32>
+  }
 }

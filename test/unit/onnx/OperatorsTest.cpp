@@ -108,6 +108,23 @@ TEST(RefusedOperators, ExpertsThatAreNotThere) {
   EXPECT_TRUE(says(Text, "2 inputs")) << Text;
 }
 
+/// What the first product refuses is not asked for its sizes by the second.
+TEST(RefusedOperators, ExpertsOfAnotherWidth) {
+  ModelProto M = model();
+  auto *Import = M.add_opset_import();
+  Import->set_domain("com.microsoft");
+  Import->set_version(1);
+  input(M, "x", {4, 8});
+  input(M, "chances", {4, 2});
+  input(M, "up", {2, 16, 7});
+  input(M, "down", {2, 8, 16});
+  node(M, "MoE", {"x", "chances", "up", "", "down"}, {"y"}, "n")
+      ->set_domain("com.microsoft");
+  output(M, "y");
+  std::string Text = Imported(M).Diags.text();
+  EXPECT_TRUE(says(Text, "8 columns meet 7 rows")) << Text;
+}
+
 TEST(RefusedOperators, CoefficientsThatDoNotFit) {
   std::string Text =
       refusal("LinearRegressor", "ai.onnx.ml", 1, [](NodeProto *N) {
