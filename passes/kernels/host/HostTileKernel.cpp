@@ -60,7 +60,7 @@ SmallVector<Value> TileNest::initial(const Tile &T) {
 }
 
 SmallVector<Value> TileNest::accumulate(const Tile &T, const Chunk &C,
-                                        SmallVector<Value> Sums) {
+                                        ArrayRef<Value> Sums) {
   // Each operand's offset at the tile's first row and column.
   SmallVector<Value> Offsets;
   for (auto [I, Operand] : llvm::enumerate(Plan.Operands)) {
@@ -102,11 +102,11 @@ SmallVector<Value> TileNest::accumulate(const Tile &T, const Chunk &C,
 SmallVector<Value> TileNest::steps(const Tile &T, const Chunk &C,
                                    unsigned Group, SmallVector<Value> Loops,
                                    SmallVector<Value> Offsets,
-                                   SmallVector<Value> Sums) {
+                                   ArrayRef<Value> Sums) {
   if (Group == Plan.Reduction.size())
     return step(T, Loops, Offsets, Sums);
   const JoinedLoops &G = Plan.Reduction[Group];
-  auto Enter = [&](Value Inside, SmallVector<Value> Carried) {
+  auto Enter = [&](Value Inside, ArrayRef<Value> Carried) {
     SmallVector<Value> NextLoops(Loops), Next(Offsets);
     NextLoops[G.last()] = add(C.Origin[Group], Inside);
     // Panel rows follow one another over all groups.
@@ -220,7 +220,7 @@ Value TileNest::operandValue(unsigned Number, unsigned Row, unsigned Column,
     V = memref::LoadOp::create(B, Loc, Memory, Offset);
     return V = Vectors.broadcast(B, V);
   }
-  Offset = add(Offset, index(KeyColumn * Plan.Lanes));
+  Offset = add(Offset, index(int64_t(KeyColumn) * Plan.Lanes));
   // Panels and regions have room for whole vectors.
   Vectors.setMask(Operand.From == TileOperand::Source::Direct
                       ? Columns[KeyColumn].Mask
@@ -278,7 +278,7 @@ void TileNest::finishScalar(const Tile &T, ArrayRef<Value> Sums) {
     for (unsigned C = 0; C < Columns.size(); ++C)
       for (unsigned N = 0; N < NumResults; ++N)
         vector::StoreOp::create(B, Loc, Sums[I++], Memory[N],
-                                index(R * Width + C * Plan.Lanes));
+                                index(R * Width + int64_t(C) * Plan.Lanes));
   Value Stop = arith::MinSIOp::create(
       B, Loc, add(Columns.front().From, index(Width)), ParallelSizes.back());
   loop(Zero, index(T.Height), 1, [&](Value Row) {

@@ -99,10 +99,11 @@ private:
   // HostTileKernel.cpp
   /// Accumulators are ordered by row, then column, then result.
   Vector<Value> initial(const Tile &T);
-  Vector<Value> accumulate(const Tile &T, const Chunk &C, Vector<Value> Sums);
+  Vector<Value> accumulate(const Tile &T, const Chunk &C,
+                           llvm::ArrayRef<Value> Sums);
   Vector<Value> steps(const Tile &T, const Chunk &C, unsigned Group,
                       Vector<Value> Loops, Vector<Value> Offsets,
-                      Vector<Value> Sums);
+                      llvm::ArrayRef<Value> Sums);
   /// Cuts of the reduction groups, where sums are made in blocks.
   void cutReduction();
   Vector<Value> step(const Tile &T, llvm::ArrayRef<Value> Loops,
