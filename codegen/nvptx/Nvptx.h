@@ -37,6 +37,7 @@ class TargetMachine;
 namespace mlir {
 class DialectRegistry;
 class OpPassManager;
+class Operation;
 namespace gpu {
 class GPUModuleOp;
 }

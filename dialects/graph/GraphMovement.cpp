@@ -290,13 +290,14 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
     return failure();
   SymbolicTensorType From = typeOf(Op.getX()),
                      Indices = typeOf(Op.getIndices());
-  if (failed(checkAxis(Loc, Op.getAxis(), From.getRank())))
+  int64_t Axis = Op.getAxis();
+  if (failed(checkAxis(Loc, Axis, From.getRank())))
     return failure();
   if (Indices.getRank() != From.getRank())
     return emitOptionalError(Loc, "indices of rank ", Indices.getRank(),
                              " for x of rank ", From.getRank());
   for (int64_t I = 0; I < From.getRank(); ++I)
-    if (I != Op.getAxis() && !fitsIn(Indices.getDims()[I], From.getDims()[I]))
+    if (I != Axis && !fitsIn(Indices.getDims()[I], From.getDims()[I]))
       return emitOptionalError(Loc, "indices have size ",
                                Indices.getDims()[I].str(), " in dimension ", I,
                                ", x has ", From.getDims()[I].str());

@@ -59,12 +59,13 @@ LogicalResult CumSumOp::inferReturnTypes(MLIRContext *,
                                          SmallVectorImpl<Type> &Types) {
   if (failed(checkTensors(Loc, Op.getOperands())))
     return failure();
-  if (Op.getAxis() < 0 || Op.getAxis() >= typeOf(Op.getX()).getRank())
-    return emitOptionalError(Loc, "axis ", Op.getAxis(),
-                             " is outside the rank");
-  if (Op.getBlock() && *Op.getBlock() < 1)
+  int64_t Axis = Op.getAxis();
+  if (Axis < 0 || Axis >= typeOf(Op.getX()).getRank())
+    return emitOptionalError(Loc, "axis ", Axis, " is outside the rank");
+  std::optional<int64_t> Block = Op.getBlock();
+  if (Block && *Block < 1)
     return emitOptionalError(Loc, "expected a block of 1 or more, got ",
-                             *Op.getBlock());
+                             *Block);
   Types.push_back(Op.getX().getType());
   return success();
 }

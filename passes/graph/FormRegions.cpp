@@ -35,11 +35,10 @@
 #include "passes/graph/CodeHeads.h"
 #include "passes/graph/CodeProducts.h"
 #include "passes/graph/GraphFunction.h"
-#include "passes/graph/IndexPaths.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionBuilder.h"
+#include "passes/graph/RegionFormer.h"
 #include "passes/graph/RegionRoles.h"
-#include "passes/graph/RowSpace.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -50,99 +49,25 @@ namespace kpc::graph {
 #include "passes/graph/Passes.h.inc"
 } // namespace kpc::graph
 
-namespace {
+RegionFormer::RegionFormer(Block &Body, const Rules &Rule,
+                           const shape::Facts &Facts)
+    : Body(Body), Rule(Rule), Facts(Facts) {
+  // Elsewhere, no op need be asked whether it scales a product of codes.
+  for (Operation &Op : Body)
+    HasCodeProducts |= isCodeProduct(&Op);
+}
 
-struct Group {
-  /// In the order found: last op first.
-  SmallVector<Operation *> Ops;
-  Operation *Root = nullptr;
-  /// Where the root ops are reductions of rows of one shape: this one. Then
-  /// `InRows` are those ops from which all paths to results keep to the rows.
-  std::optional<RowSpace> Rows;
-  DenseSet<Operation *> InRows;
-  /// Ops whose results others use too.
-  SmallVector<Operation *> Shared;
-};
-
-struct Rules {
-  unsigned MaxOps = 64;
-  bool Fuse = true;
-  /// Elements of the longest row that one kernel keeps; 0: none does.
-  int64_t LongestRow = 0;
-  /// Bits of the widest elements that a product reads transposed; 0: none.
-  unsigned Transposed = 0;
-};
-
-/// Most results of a region beside its last op's.
-constexpr size_t MostShared = 4;
-class RegionFormer {
-public:
-  RegionFormer(Block &Body, const Rules &Rule, const shape::Facts &Facts)
-      : Body(Body), Rule(Rule), Facts(Facts) {
-    // Elsewhere, no op need be asked whether it scales a product of codes.
-    for (Operation &Op : Body)
-      HasCodeProducts |= isCodeProduct(&Op);
-  }
-
-  void run() {
-    if (Rule.LongestRow)
-      findRows();
-    for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))
-      place(&Op);
-    // Groups were found last first; each is built in front of its last op.
-    for (auto &G : Groups)
-      build(*G);
-    eraseDeadSources();
-    fillSplats();
-  }
-
-private:
-  void place(Operation *Op);
-  /// Empty if `Op` may join `G`, else the reason against.
-  StringRef refusal(Operation *Op, Group &G);
-  Group *groupToJoin(Operation *Op);
-  Group *groupOfAllUsers(Operation *Op, StringRef &Why);
-  bool usedAtSameIndex(Operation *Op);
-  bool followsPaths(Operation *Op, Group &G);
-  bool scalesCodes(Operation *Op) const {
-    return HasCodeProducts && isCodeEpilogue(Op);
-  }
-  bool isCheaperAgain(Operation *Op) const;
-  bool makesDigits(Operation *Op) const;
-  void cloneForKernels(Operation *Op);
-  void build(Group &G);
-  void eraseDeadSources();
-  void fillSplats();
-  bool isTransposedByCopies(Operation *Op, Operation *User) const;
-  bool isReadByCopies(Operation *Op, Operation *User) const;
-
-  // Rows.
-  void findRows();
-  std::optional<RowSpace> rowsReducedBy(Operation *Op);
-  bool joinsRows(Operation *Reduce, Group &G);
-  bool leavesRows(Operation *Op, Group &G);
-  bool isResidualOfRows(Operation *Op, Group &G);
-  bool waitsForOperand(Operation *Op);
-  Group *groupToShareWith(Operation *Op, StringRef &Why);
-  bool isBehind(Operation *User, Group &G);
-  std::optional<RowSpace> rowsOf(Group &G) const;
-
-  Block &Body;
-  Rules Rule;
-  const shape::Facts &Facts;
-  bool HasCodeProducts = false;
-  /// The place of each op in the block.
-  DenseMap<Operation *, unsigned> Place;
-  /// Ops made of reduced rows, to a reduction of these.
-  DenseMap<Operation *, Operation *> MadeOfRows;
-  std::vector<std::unique_ptr<Group>> Groups;
-  DenseMap<Operation *, Group *> GroupOf;
-  /// Ops from which every path to the group's result is elementwise.
-  DenseSet<Operation *> AtSameIndex;
-  IndexPaths Paths;
-  /// Transposes and gathers that a product reads through.
-  DenseSet<Operation *> Transposed;
-};
+void RegionFormer::run() {
+  if (Rule.LongestRow)
+    findRows();
+  for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))
+    place(&Op);
+  // Groups were found last first; each is built in front of its last op.
+  for (auto &G : Groups)
+    build(*G);
+  eraseDeadSources();
+  fillSplats();
+}
 
 void RegionFormer::place(Operation *Op) {
   Role R = roleOf(Op);
@@ -198,7 +123,7 @@ void RegionFormer::place(Operation *Op) {
 
 /// The group of the users, where `Op` may join it; null where it begins one.
 /// Remarks tell which, and why.
-Group *RegionFormer::groupToJoin(Operation *Op) {
+RegionFormer::Group *RegionFormer::groupToJoin(Operation *Op) {
   StringRef Why;
   Group *G = groupOfAllUsers(Op, Why);
   bool IsShared = !G && (G = groupToShareWith(Op, Why));
@@ -248,7 +173,8 @@ bool RegionFormer::isReadByCopies(Operation *Op, Operation *User) const {
          (Rule.Transposed && picksMatrices(Op, User));
 }
 
-Group *RegionFormer::groupOfAllUsers(Operation *Op, StringRef &Why) {
+RegionFormer::Group *RegionFormer::groupOfAllUsers(Operation *Op,
+                                                   StringRef &Why) {
   Group *Common = nullptr;
   bool Several = false, Outside = false;
   forEachRealUser(Op, [&](Operation *User, bool) {
@@ -343,6 +269,10 @@ bool RegionFormer::followsPaths(Operation *Op, Group &G) {
       [&](Operation *User) { return G.InRows.contains(User); });
 }
 
+bool RegionFormer::scalesCodes(Operation *Op) const {
+  return HasCodeProducts && isCodeEpilogue(Op);
+}
+
 bool RegionFormer::usedAtSameIndex(Operation *Op) {
   bool Same = true;
   forEachRealUser(Op, [&](Operation *User, bool ThroughBroadcast) {
@@ -403,164 +333,6 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   return Why;
 }
 
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
-/// The space of a reduction whose rows a kernel may keep.
-std::optional<RowSpace> RegionFormer::rowsReducedBy(Operation *Op) {
-  if (!Rule.LongestRow)
-    return std::nullopt;
-  std::optional<RowSpace> Rows = RowSpace::reducedBy(Op);
-  if (Rows && !Rows->fitsKernel(Rule.LongestRow, Facts))
-    return std::nullopt;
-  return Rows;
-}
-
-/// One walk from the first op to the last.
-void RegionFormer::findRows() {
-  for (auto [I, Op] : llvm::enumerate(Body)) {
-    Place[&Op] = I;
-    if (Op.getNumRegions())
-      continue;
-    if (rowsReducedBy(&Op)) {
-      MadeOfRows[&Op] = &Op;
-      continue;
-    }
-    for (Value Operand : Op.getOperands()) {
-      Operation *From = MadeOfRows.lookup(Operand.getDefiningOp());
-      if (From && RowSpace::reducedBy(From)->keepsRows(&Op)) {
-        MadeOfRows[&Op] = From;
-        break;
-      }
-    }
-  }
-}
-
-/// A reshape between a transpose and what is cut out of the result: the pixels
-/// of a transposed convolution, of which lines stay as they are.
-static bool isOfInterleaved(ReshapeOp Op) {
-  auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
-  return Transpose && Transpose->hasOneUse() && keepsLines(Transpose) &&
-         typeOf(Op.getX()).getDims().back() ==
-             typeOf(Op.getY()).getDims().back() &&
-         !Op->use_empty() && llvm::all_of(Op->getUsers(), [](Operation *User) {
-           return isa<SliceOp>(User) && keepsLines(User);
-         });
-}
-
-/// A reshape that a kernel of rows may hold, if it holds what is reshaped: one
-/// element a row, or the number of elements of a row; and one of pixels.
-bool RegionFormer::waitsForOperand(Operation *Op) {
-  auto Reshape = dyn_cast<ReshapeOp>(Op);
-  if (Reshape && Rule.Fuse && isOfInterleaved(Reshape))
-    return true;
-  if (!Rule.LongestRow || !Rule.Fuse || !Reshape || Op->use_empty() ||
-      !movesOnesOnly(Reshape))
-    return false;
-  Operation *Def = Reshape.getX().getDefiningOp();
-  Operation *Reduce = Def ? MadeOfRows.lookup(Def) : nullptr;
-  bool IsPerRow =
-      Reduce && RowSpace::reducedBy(Reduce)->isPerRow(typeOf(Reshape.getX()));
-  return Def && (isa<SizesOp>(Def) || IsPerRow) &&
-         llvm::all_of(Op->getUsers(), [](Operation *User) {
-           return User->hasTrait<ElementwiseTrait>() || isa<BroadcastOp>(User);
-         });
-}
-
-/// Whether `Reduce` may be computed in `G`: what uses it there keeps to its
-/// rows, as do the reductions that are there already.
-bool RegionFormer::joinsRows(Operation *Reduce, Group &G) {
-  std::optional<RowSpace> Rows = rowsReducedBy(Reduce);
-  if (!Rows || (G.Root && G.Root != Reduce && G.Rows != Rows))
-    return false;
-  SmallVector<Operation *> Worklist{Reduce};
-  DenseSet<Operation *> Seen;
-  while (!Worklist.empty()) {
-    Operation *Op = Worklist.pop_back_val();
-    if (G.InRows.contains(Op) || !Seen.insert(Op).second)
-      continue;
-    if (!Rows->keepsRows(Op))
-      return false;
-    for (Operation *User : Op->getUsers())
-      if (GroupOf.lookup(User) == &G || isa<BroadcastOp>(User))
-        Worklist.push_back(User);
-  }
-  G.Rows = Rows;
-  G.InRows.insert_range(Seen);
-  return true;
-}
-
-/// Whether `Op` has whole rows that reductions were made for, and `G` would
-/// compute them element by element.
-bool RegionFormer::leavesRows(Operation *Op, Group &G) {
-  Operation *From = MadeOfRows.lookup(Op);
-  if (!From || Op->getNumResults() != 1 || roleOf(Op) == Role::Root)
-    return false;
-  RowSpace Rows = *RowSpace::reducedBy(From);
-  if (!Rows.isWhole(typeOf(Op->getResult(0))))
-    return false;
-  if (G.Root && G.Rows != Rows)
-    return true;
-  return llvm::any_of(Op->getUsers(), [&](Operation *User) {
-    return GroupOf.lookup(User) == &G && !Rows.keepsRows(User);
-  });
-}
-
-/// Whether `Op` adds a value of all elements, a residual, to what a kernel of
-/// rows keeps at hand. It may read both: what a product of codes has become is
-/// a number of 16 bits by then, and its kernel need not wait for the residual.
-bool RegionFormer::isResidualOfRows(Operation *Op, Group &G) {
-  return G.Rows && isa<AddOp, SubOp>(Op) &&
-         llvm::none_of(Op->getOperands(), [](Value V) {
-           return isa_and_present<BroadcastOp>(V.getDefiningOp());
-         });
-}
-
-bool RegionFormer::isBehind(Operation *User, Group &G) {
-  Group *Other = GroupOf.lookup(User);
-  Operation *At = Other ? Other->Ops.front() : User;
-  return Place.lookup(At) > Place.lookup(G.Ops.front());
-}
-
-/// The rows of a group, or those that it will have: codes are made of
-/// rows whose greatest elements were not placed yet.
-std::optional<RowSpace> RegionFormer::rowsOf(Group &G) const {
-  Operation *Last = G.Ops.front();
-  if (G.Rows || G.Root || Last->getNumResults() != 1 ||
-      !isCode(typeOf(Last->getResult(0)).getElementType()))
-    return G.Rows;
-  Operation *From = MadeOfRows.lookup(Last);
-  return From ? RowSpace::reducedBy(From) : std::nullopt;
-}
-
-/// A kernel of rows that computes `Op` in any case and may store it as well:
-/// all others that use it come later.
-Group *RegionFormer::groupToShareWith(Operation *Op, StringRef &Why) {
-  if (!Rule.LongestRow || !Op->hasTrait<ElementwiseTrait>() || isCloned(Op))
-    return nullptr;
-  Group *First = nullptr;
-  forEachRealUser(Op, [&](Operation *User, bool) {
-    Group *G = GroupOf.lookup(User);
-    if (G && rowsOf(*G) && (!First || isBehind(First->Ops.front(), *G)))
-      First = G;
-  });
-  if (!First || !rowsOf(*First)->keepsRows(Op) ||
-      First->Shared.size() == MostShared)
-    return nullptr;
-  bool Behind = true;
-  forEachRealUser(Op, [&](Operation *User, bool) {
-    Behind &= GroupOf.lookup(User) == First || isBehind(User, *First);
-  });
-  if (!Behind)
-    return nullptr;
-  if (isGemmEpilogue(Op)) {
-    Why = "the kernel of its product writes it";
-    return nullptr;
-  }
-  return First;
-}
-
 void RegionFormer::build(Group &G) {
   // Views of what is computed elsewhere stay where they are.
   llvm::erase_if(G.Ops, [&](Operation *Op) {
@@ -605,13 +377,14 @@ void RegionFormer::fillSplats() {
   }
 }
 
+namespace {
 struct FormRegionsPass : graph::impl::FormRegionsBase<FormRegionsPass> {
   using FormRegionsBase::FormRegionsBase;
   void runOnOperation() override {
     if (!isGraphFunction(getOperation()))
       return;
-    Rules Rule{MaxOps, Fuse, Fuse && Rows ? int64_t(LongestRow) : 0,
-               Transposed};
+    RegionFormer::Rules Rule{
+        MaxOps, Fuse, Fuse && Rows ? int64_t(LongestRow) : 0, Transposed};
     shape::Facts Facts =
         symbolFacts(getOperation()->getParentOfType<ModuleOp>());
     for (Block *Body : blocksOf(getOperation()))

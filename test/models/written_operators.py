@@ -257,20 +257,21 @@ def class_losses():
 #===--- running values, orders, counts ------------------------------------------===#
 
 
+def last(values, axis):
+    """Greatest elements so far, and the places of the last ones that are equal."""
+    best, where = np.maximum.accumulate(values, axis), np.zeros(values.shape, np.int64)
+    for index in np.ndindex(values.shape):
+        front = list(index)
+        front[axis] = slice(0, index[axis] + 1)
+        where[index] = np.flatnonzero(values[tuple(front)] == best[index])[-1]
+    return best, where
+
+
 @case
 def running():
     x = np.round(drawn(1, 3, 7, 2), 1)
     gaps = x.copy()
     gaps[0, 1] = np.nan
-
-    def last(values, axis):
-        best, where = np.maximum.accumulate(values, axis), np.zeros(values.shape, np.int64)
-        for index in np.ndindex(values.shape):
-            front = list(index)
-            front[axis] = slice(0, index[axis] + 1)
-            where[index] = np.flatnonzero(values[tuple(front)] == best[index])[-1]
-        return best, where
-
     high, low = last(x, 1), last(-x, 1)
     return program({"x": x, "gaps": gaps}, [
         ("cummax.default", {"self": "x", "dim": 1}, list(high)),
@@ -284,6 +285,18 @@ def running():
         ("kthvalue.default", {"self": "x", "k": 3, "dim": 0}, [np.sort(x, 0)[2], np.argsort(x, 0, kind="stable")[2]]),
         ("quantile.scalar", {"self": "x", "q": 0.3, "dim": 1}, np.quantile(x, 0.3, 1).astype(np.float32)),
         ("msort.default", {"self": "x"}, np.sort(x, 0))])
+
+
+@case
+def running_far():
+    """Eleven doublings: kernels that hold all of them would compute each element 2048 times."""
+    x = np.round(drawn(1, 2, 1300), 1)
+    near = (1 + x / 50).astype(np.float32)
+    high = last(x, 1)
+    return program({"x": x, "near": near}, [
+        ("cummax.default", {"self": "x", "dim": 1}, list(high)),
+        ("cumprod.default", {"self": "near", "dim": 1}, np.cumprod(near, 1, np.float64).astype(np.float32)),
+        ("logcumsumexp.default", {"self": "x", "dim": -1}, np.logaddexp.accumulate(x.astype(np.float64), 1).astype(np.float32))])
 
 
 @case

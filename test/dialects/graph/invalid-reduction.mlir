@@ -41,6 +41,22 @@ func.func @f(%x: !graph.tensor<[n], f32>) {
 // -----
 
 func.func @f(%x: !graph.tensor<[n], f32>) {
+  // expected-error @below {{axis -1 is outside the rank}}
+  %0 = graph.cumsum %x axis -1 : !graph.tensor<[n], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>) {
+  // expected-error @below {{expected a block of 1 or more, got -2}}
+  %0 = graph.cumsum %x axis 0 block -2 : !graph.tensor<[n], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>) {
   // expected-error @below {{expected a block of 1 or more, got 0}}
   %0 = graph.cumsum %x axis 0 block 0 : !graph.tensor<[n], f32>
   return
