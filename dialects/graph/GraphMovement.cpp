@@ -148,12 +148,12 @@ static bool reachesOutside(const Expr &Size, const Expr &Start, int64_t Step,
   if (Count == Expr(0))
     return false;
   Expr Last = Start + (Count - 1) * Step;
-  auto outside = [&](const Expr &Index) {
+  auto Outside = [&](const Expr &Index) {
     std::optional<int64_t> After = (Size - 1 - Index).asConstant();
     return Index.overflowed() || Index.asConstant().value_or(0) < 0 ||
            After.value_or(0) < 0;
   };
-  return outside(Start) || outside(Last);
+  return Outside(Start) || Outside(Last);
 }
 
 LogicalResult SliceOp::verify() {
@@ -254,10 +254,10 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *,
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
-  auto zero = [](ArrayRef<int64_t> L) {
+  auto Zero = [](ArrayRef<int64_t> L) {
     return llvm::all_of(L, [](int64_t V) { return V == 0; });
   };
-  return zero(getLow()) && zero(getHigh()) && zero(getInterior())
+  return Zero(getLow()) && Zero(getHigh()) && Zero(getInterior())
              ? OpFoldResult(getX())
              : OpFoldResult();
 }

@@ -87,8 +87,8 @@ static LogicalResult checkWindow(std::optional<Location> Loc, size_t Count,
       Low.size() != Count || High.size() != Count)
     return emitOptionalError(Loc, "needs ", Count,
                              " entries in stride, dilation, low, high");
-  auto positive = [](int64_t V) { return V > 0; };
-  if (!llvm::all_of(Stride, positive) || !llvm::all_of(Dilation, positive))
+  auto Positive = [](int64_t V) { return V > 0; };
+  if (!llvm::all_of(Stride, Positive) || !llvm::all_of(Dilation, Positive))
     return emitOptionalError(Loc, "strides and dilations must be positive");
   return success();
 }

@@ -127,6 +127,30 @@ static bool possible(const Facts &F, const Expr &A, const Expr &B,
   });
 }
 
+/// `R.Left <= R.Right` without what is subtracted: p <= 31 is read sooner than
+/// 1 <= 32 - p.
+static Replacement balanced(Replacement R) {
+  auto Subtracts = [](const Expr &E) {
+    return std::ranges::any_of(terms(E),
+                               [](const Term &T) { return T.Coefficient < 0; });
+  };
+  if (!Subtracts(R.Left) && !Subtracts(R.Right))
+    return R;
+  Expr Difference = R.Right - R.Left, Left, Right;
+  if (Difference.overflowed())
+    return R;
+  for (const Term &T : terms(Difference)) {
+    Expr Single = Expr::Node::make({T});
+    if (T.Coefficient < 0)
+      Left = Left - Single;
+    else
+      Right = Right + Single;
+  }
+  R.Left = Left;
+  R.Right = Right;
+  return R;
+}
+
 /// Chooses one side of up to `Left` bounds; the choices made are in `List`.
 static bool chooseSides(const Facts &F, const Expr &A, const Expr &B,
                         unsigned Left, std::vector<Replacement> &List) {
@@ -147,7 +171,7 @@ static bool chooseSides(const Facts &F, const Expr &A, const Expr &B,
       Expr NewA = A.replace(R.Part, R.New), NewB = B.replace(R.Part, R.New);
       if (NewA.overflowed() || NewB.overflowed())
         continue;
-      List.push_back(R);
+      List.push_back(balanced(R));
       if (NewA == NewB ||
           (Left > 1 && chooseSides(F, NewA, NewB, Left - 1, List)))
         return true;
@@ -198,12 +222,16 @@ std::vector<Replacement> remaindersThatMakeEqual(const Expr &A, const Expr &B) {
 
 std::vector<Replacement> partsThatMakeEqual(const Facts &F, const Expr &A,
                                             const Expr &B) {
-  if (A.overflowed() || B.overflowed() || F.isEqual(A, B) == false)
+  if (A.overflowed() || B.overflowed())
+    return {};
+  std::optional<bool> Known = F.isEqual(A, B);
+  if (Known == false)
     return {};
   if (std::vector<Replacement> List = remaindersThatMakeEqual(A, B);
       !List.empty())
     return List;
-  for (unsigned Count = 1; Count <= MostChoices; ++Count) {
+  // What is equal for all sizes needs other words alone, and no choice.
+  for (unsigned Count = 1; Known != true && Count <= MostChoices; ++Count) {
     std::vector<Replacement> List;
     if (chooseSides(F, A, B, Count, List) && possible(F, A, B, List))
       return List;

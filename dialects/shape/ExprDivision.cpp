@@ -197,14 +197,29 @@ Expr Expr::ceilDiv(const Expr &Divisor) const {
 // min and max
 //===----------------------------------------------------------------------===//
 
-static void flatten(AtomKind Kind, const Expr &E, std::vector<Expr> &Args) {
-  const Atom *A = asAtom(E);
-  if (!A || A->Kind != Kind) {
-    Args.push_back(E);
+static AtomKind opposite(AtomKind Kind) {
+  return Kind == AtomKind::Min ? AtomKind::Max : AtomKind::Min;
+}
+
+/// Adds the arguments of Scale * E + Offset to those of a min or a max:
+/// max(2 * max(a, b) - 1, 0) is max(2 a - 1, 2 b - 1, 0), and -min(a, b) is
+/// max(-a, -b). Differences along a dimension nest so.
+static void flatten(AtomKind Kind, const Expr &E, int64_t Scale,
+                    const Expr &Offset, std::vector<Expr> &Args) {
+  Expr Constant = constantTerm(E);
+  Expr Rest = E - Constant;
+  const std::vector<Term> &T = terms(Rest);
+  int64_t Inner = 0;
+  if (T.size() != 1 || T[0].Factors.size() != 1 ||
+      T[0].Factors[0].Exponent != 1 ||
+      __builtin_mul_overflow(Scale, T[0].Coefficient, &Inner) ||
+      T[0].Factors[0].Base->Kind != (Inner > 0 ? Kind : opposite(Kind))) {
+    Args.push_back(E * Scale + Offset);
     return;
   }
-  flatten(Kind, A->A, Args);
-  flatten(Kind, A->B, Args);
+  const AtomRef &Base = T[0].Factors[0].Base;
+  flatten(Kind, Base->A, Inner, Constant * Scale + Offset, Args);
+  flatten(Kind, Base->B, Inner, Constant * Scale + Offset, Args);
 }
 
 /// The arguments no other one makes superfluous, sorted and nested to the left.
@@ -212,8 +227,11 @@ static Expr extremum(AtomKind Kind, const Expr &A, const Expr &B) {
   if (A.overflowed() || B.overflowed())
     return Expr::Node::makeOverflow();
   std::vector<Expr> Args;
-  flatten(Kind, A, Args);
-  flatten(Kind, B, Args);
+  flatten(Kind, A, 1, 0, Args);
+  flatten(Kind, B, 1, 0, Args);
+  if (std::any_of(Args.begin(), Args.end(),
+                  [](const Expr &X) { return X.overflowed(); }))
+    return Expr::Node::makeOverflow();
   std::sort(Args.begin(), Args.end(),
             [](const Expr &X, const Expr &Y) { return Y < X; });
   Args.erase(std::unique(Args.begin(), Args.end()), Args.end());

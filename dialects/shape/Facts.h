@@ -11,9 +11,9 @@
 ///
 ///   Facts F;
 ///   F.declare("batch", {.Min = 1, .Max = 32, .Divisor = 8});
-///   F.range(B * 4)            // [4, 128]   (8 divides batch, so Min is
-///   8*4=32) F.divisor(B * 4)          // 32 F.isEqual(B, B + 0)       // true;
-///   F.isEqual(B, Expr(1)) -> false
+///   F.range(B * 4)            // [32, 128]: 8 divides batch
+///   F.divisor(B * 4)          // 32
+///   F.isEqual(B, B + 0)       // true, and false for (B, Expr(1))
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_DIALECTS_SHAPE_FACTS_H

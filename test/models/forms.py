@@ -28,6 +28,7 @@ except ImportError as error:
     sys.exit(77)
 
 import form
+import forms_chains  # noqa: F401: enters its cases
 import forms_control  # noqa: F401: enters its cases
 import forms_more  # noqa: F401: enters its cases
 import forms_sizes  # noqa: F401: enters its cases

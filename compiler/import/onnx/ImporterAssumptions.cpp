@@ -111,6 +111,8 @@ bool Importer::assumeEqual(const Expr &A, const Expr &C, NodeImport &Where) {
   // What holds for all sizes comes before what restricts them.
   if (!shape::remaindersThatMakeEqual(A, C).empty())
     return assumeParts(A, C, Where);
+  if (Facts.isEqual(A, C) == true && assumeParts(A, C, Where))
+    return true;
   return assumeMultiple(A, C, Where) || assumeParts(A, C, Where) ||
          assumeSquare(A, C, Where);
 }

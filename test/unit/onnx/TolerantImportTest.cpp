@@ -435,7 +435,8 @@ TEST(AssumedSizes, ASqueezeOfOneRowByItsPlace) {
   EXPECT_EQ(I.result(), "!graph.tensor<[8], f32>");
   std::vector<graph::Requirement> Must = graph::requirements(*I.Module);
   ASSERT_EQ(Must.size(), 1U);
-  EXPECT_EQ(Must[0].Right, shape::Expr(32));
+  EXPECT_EQ(Must[0].Left, shape::Expr::symbol("place[0]"));
+  EXPECT_EQ(Must[0].Right, shape::Expr(31));
   EXPECT_FALSE(Must[0].Equal);
 }
 

@@ -132,8 +132,8 @@ TEST(Assume, ASideOfABound) {
   auto Parts = partsThatMakeEqual({}, H, Expr::max(H - 1, 0) + 1);
   ASSERT_EQ(Parts.size(), 1u);
   EXPECT_EQ(Parts[0].New, H - 1);
-  EXPECT_EQ(Parts[0].Left, Expr(0));
-  EXPECT_EQ(Parts[0].Right, H - 1);
+  EXPECT_EQ(Parts[0].Left, Expr(1));
+  EXPECT_EQ(Parts[0].Right, H);
   EXPECT_FALSE(Parts[0].Equal);
   // A slice of a table from h to h + w, which has 64 rows.
   Parts = partsThatMakeEqual({}, W, Expr::max(Expr::min(H + W, 64) - H, 0));

@@ -73,6 +73,14 @@ TEST(Expr, MinMax) {
   EXPECT_EQ(Expr::max(B, 0), B); // sizes are not negative
   EXPECT_EQ(Expr::min(3, 5), Expr(3));
   EXPECT_EQ(Expr::max(Expr::max(B, 3), 5), Expr::max(5, B));
+  // An offset goes to the arguments, so that differences of differences stay
+  // as small as the first.
+  EXPECT_EQ(Expr::max(Expr::max(B - 1, 0) - 1, 0), Expr::max(B - 2, 0));
+  EXPECT_EQ(Expr::min(7 - Expr::max(B, S), H + 7),
+            Expr::min(Expr::min(7 - B, 7 - S), H + 7));
+  EXPECT_EQ(Expr::max(-5, 0 - Expr::min(B, 4)), Expr::max(0 - B, -4));
+  EXPECT_EQ(Expr::max(Expr::max(B, 1) * 2 - 1, 0), Expr::max(B * 2 - 1, 1));
+  EXPECT_NE(Expr::max(Expr::min(B, S) - 1, 0), Expr::max(B - 1, S - 1));
 }
 
 TEST(Expr, Text) {

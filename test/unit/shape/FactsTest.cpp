@@ -52,6 +52,49 @@ TEST(Facts, PracticalRange) {
             (Interval{0, LargestPracticalSize * LargestPracticalSize}));
 }
 
+/// Each level asks for the one inside several times.
+TEST(Facts, DeepNests) {
+  Facts F = sample();
+  F.declare("batch", {.Min = 0, .Max = 1000});
+  Expr E = U;
+  for (unsigned I = 0; I != 200; ++I)
+    E = Expr::max(Expr::min(E, B * (I + 2)) - 1, S * (I + 3) - 500);
+  ASSERT_FALSE(E.overflowed());
+  EXPECT_GE(F.range(E).Min, 16 * 202 - 500);
+  EXPECT_EQ(F.divisor(E * 4), 4);
+  EXPECT_EQ(F.isLessOrEqual(E, E + 1), true);
+  EXPECT_EQ(F.range(F.simplify(E)).Min, F.range(E).Min);
+}
+
+/// What slices leave of a size holds the size once.
+TEST(Facts, BoundsAreJoined) {
+  Facts F = sample();
+  EXPECT_EQ(F.simplify(U - Expr::min(U, 1)), Expr::max(U - 1, 0));
+  EXPECT_EQ(F.simplify(U - Expr::max(U - 2, 0)), Expr::min(U, 2));
+  EXPECT_EQ(F.simplify(S - Expr::min(S, 5)), S - 5);
+  EXPECT_EQ(F.simplify(U * 2 - Expr::max(U, 3) * 2), Expr::min(U * 2 - 6, 0));
+  Expr Left = U;
+  for (unsigned I = 0; I != 100; ++I)
+    Left = F.simplify(Left - F.simplify(Expr::min(Left, 1)));
+  EXPECT_EQ(Left, Expr::max(U - 100, 0));
+}
+
+/// What bounds of slices come to.
+TEST(Facts, EqualInAllCases) {
+  Facts F = sample();
+  Expr N = Expr::max(U - 1, 0);
+  EXPECT_EQ(F.isEqual(U - Expr::min(U, 1), N), true);
+  EXPECT_EQ(F.isEqual(N - Expr::min(N, 1), Expr::max(U - 2, 0)), true);
+  EXPECT_EQ(F.isEqual(Expr::max(U, S) + Expr::min(U, S), U + S), true);
+  EXPECT_EQ(
+      F.isEqual(Expr::max(U, S) - Expr::min(U, S), Expr::max(U - S, S - U)),
+      true);
+  EXPECT_EQ(F.isEqual(B * Expr::min(U, 3), Expr::min(B * U, B * 3)),
+            std::nullopt); // products are not split
+  EXPECT_EQ(F.isEqual(U - Expr::min(U, 2), N), std::nullopt);
+  EXPECT_EQ(F.isEqual(Expr::min(U, 100000) - Expr::min(U, 1), N), std::nullopt);
+}
+
 TEST(Facts, Divisor) {
   Facts F = sample();
   EXPECT_EQ(F.divisor(B * 4), 32);
@@ -130,6 +173,30 @@ TEST(Facts, WhatADivisionAndTheRestHaveInCommon) {
   EXPECT_EQ(F.range(Expr::max(N, W) - N).Min, 0);
   EXPECT_EQ(F.range(W - Expr::min(W, N)).Min, 0);
   EXPECT_EQ(F.isLessOrEqual(W.floorDiv(3), W), true);
+}
+
+/// Two ways to write one size are never taken for different ones, and mostly
+/// seen to be the same.
+TEST(Facts, OneSizeInTwoForms) {
+  TreeMaker Maker(5);
+  unsigned Equal = 0, Differ = 0;
+  for (int I = 0; I != 1500; ++I) {
+    Facts F;
+    F.declare("a", {.Min = 1, .Max = 5});
+    F.declare("b", {.Min = 4, .Max = 24, .Divisor = 4});
+    Tree T = Maker.make(3);
+    Expr One = T.build(), Other = T.build(/*MinAsMax=*/true);
+    bool HasValue = false; // no divisor is negative
+    for (int64_t A = 1; A <= 5; ++A)
+      for (int64_t B = 4; B <= 24; B += 4)
+        HasValue |= T.value({{"a", A}, {"b", B}, {"c", 9}}).has_value();
+    if (!HasValue || One.overflowed() || Other.overflowed() || One == Other)
+      continue;
+    std::optional<bool> Same = F.isEqual(One, Other);
+    ASSERT_NE(Same, false) << One.str() << " | " << Other.str();
+    ++(Same ? Equal : Differ);
+  }
+  EXPECT_GT(Equal, 4 * Differ) << Equal << " equal, " << Differ << " open";
 }
 
 TEST(Facts, SoundByEnumeration) {

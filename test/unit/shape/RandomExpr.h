@@ -28,12 +28,13 @@ struct Tree {
   std::string Symbol;
   std::vector<Tree> Args;
 
-  Expr build() const {
+  /// `MinAsMax`: min(a, b) is written as a + b - max(a, b).
+  Expr build(bool MinAsMax = false) const {
     if (Op == 'c')
       return Expr(Constant);
     if (Op == 's')
       return Expr::symbol(Symbol);
-    Expr A = Args[0].build(), B = Args[1].build();
+    Expr A = Args[0].build(MinAsMax), B = Args[1].build(MinAsMax);
     switch (Op) {
     case '+':
       return A + B;
@@ -48,7 +49,7 @@ struct Tree {
     case '%':
       return A.mod(B);
     case '<':
-      return Expr::min(A, B);
+      return MinAsMax ? A + B - Expr::max(A, B) : Expr::min(A, B);
     default:
       return Expr::max(A, B);
     }
