@@ -15,11 +15,20 @@ namespace kpc::frontend {
 /// Twice as many dims as a value of the model may have: rules add their own.
 static constexpr size_t HighestRank = 64;
 
-/// Sizes that a tensor can have: not negative as far as is known, no overflow.
-static bool possible(ArrayRef<Expr> Sizes) {
-  return Sizes.size() <= HighestRank && llvm::none_of(Sizes, [](const Expr &E) {
-           return E.overflowed() || E.asConstant().value_or(0) < 0;
-         });
+/// Why no tensor has such sizes, in words that follow the sizes: nothing more
+/// is said of a negative one. None where a tensor may have them.
+static std::optional<std::string> objection(ArrayRef<Expr> Sizes) {
+  if (Sizes.size() > HighestRank)
+    return ": expected a rank of at most " + std::to_string(HighestRank) +
+           ", got " + std::to_string(Sizes.size());
+  for (const Expr &E : Sizes) {
+    if (E.overflowed())
+      return ": a size leaves 64 bits, or its expression has more than 16,000 "
+             "parts; give its dims numbers or ranges with --dim";
+    if (E.asConstant().value_or(0) < 0)
+      return "";
+  }
+  return std::nullopt;
 }
 
 static bool isAxis(int64_t Axis, size_t Rank) {
@@ -36,8 +45,9 @@ Value Emitter::broadcast(Value X, ArrayRef<Expr> Sizes) {
     return {};
   if (dims(X) == Sizes)
     return X;
-  if (!possible(Sizes))
-    return fail(Code::ImportShape, "cannot broadcast to " + dimsText(Sizes));
+  if (std::optional<std::string> Why = objection(Sizes))
+    return fail(Code::ImportShape,
+                "cannot broadcast to " + dimsText(Sizes) + *Why);
   return buildSized(BroadcastOp::getOperationName(), {X}, {}, Sizes,
                     element(X));
 }
@@ -47,8 +57,9 @@ Value Emitter::reshape(Value X, ArrayRef<Expr> Sizes) {
     return {};
   if (dims(X) == Sizes)
     return X;
-  if (!possible(Sizes))
-    return fail(Code::ImportShape, "cannot reshape to " + dimsText(Sizes));
+  if (std::optional<std::string> Why = objection(Sizes))
+    return fail(Code::ImportShape,
+                "cannot reshape to " + dimsText(Sizes) + *Why);
   return buildSized(ReshapeOp::getOperationName(), {X}, {}, Sizes, element(X));
 }
 
@@ -78,8 +89,8 @@ Value Emitter::slice(Value X, ArrayRef<Expr> Starts, ArrayRef<int64_t> Steps,
                      ArrayRef<Expr> Sizes) {
   if (!X)
     return {};
-  if (!possible(Sizes))
-    return fail(Code::ImportShape, "cannot slice to " + dimsText(Sizes));
+  if (std::optional<std::string> Why = objection(Sizes))
+    return fail(Code::ImportShape, "cannot slice to " + dimsText(Sizes) + *Why);
   bool Whole =
       dims(X) == Sizes && llvm::all_of(Steps, [](int64_t S) { return S == 1; });
   if (Whole)
@@ -134,8 +145,9 @@ Value Emitter::concat(ArrayRef<Value> Xs, int64_t Axis) {
           I != Axis && dims(X)[A] != dims(Xs[0])[A])
         unify(dims(Xs[0])[A], dims(X)[A]);
   }
-  if (!possible({Sum}))
-    return fail(Code::ImportBadDims, "the joined size overflows");
+  if (std::optional<std::string> Why = objection({Sum}))
+    return fail(Code::ImportBadDims,
+                "cannot join to [" + Sum.str() + "]" + *Why);
   if (Xs.size() <= MostJoined)
     return build(ConcatOp::getOperationName(), Xs, {intAttr("axis", Axis)});
   SmallVector<Value> Parts;
@@ -157,9 +169,10 @@ Value Emitter::pad(Value X, Value Filler, ArrayRef<int64_t> Low,
     Expr Spread = Interior[I] == 0
                       ? Size
                       : Expr::max(Size * (Interior[I] + 1) - Interior[I], 0);
-    if (!possible({Spread + Low[I] + High[I]}))
-      return fail(Code::ImportShape, "padding makes a size of " +
-                                         (Spread + Low[I] + High[I]).str());
+    Expr Padded = Spread + Low[I] + High[I];
+    if (std::optional<std::string> Why = objection({Padded}))
+      return fail(Code::ImportShape,
+                  "padding makes a size of " + Padded.str() + *Why);
   }
   return build(PadOp::getOperationName(), {X, Filler},
                {listAttr("low", Low), listAttr("high", High),
@@ -183,9 +196,9 @@ Value Emitter::gatherElements(Value X, Value Indices, int64_t Axis) {
 }
 
 Value Emitter::iota(ArrayRef<Expr> Sizes, int64_t Axis, Type Element) {
-  if (!possible(Sizes))
+  if (std::optional<std::string> Why = objection(Sizes))
     return fail(Code::ImportShape,
-                "no tensor has the sizes " + dimsText(Sizes));
+                "no tensor has the sizes " + dimsText(Sizes) + *Why);
   return buildSized(IotaOp::getOperationName(), {}, {intAttr("axis", Axis)},
                     Sizes, Element);
 }

@@ -179,6 +179,16 @@ def compared_strings():
                        [value_info("y", None)]), opsets=((21, ""),))
 
 
+def growing_sizes(levels):
+    """The first 16 and all but the first joined, again and again: an open size that is written twice in the next."""
+    nodes = []
+    for i in range(levels):
+        nodes += [node("Slice", [f"x{i}", "zero", "sixteen"], [f"a{i}"], f"first_{i}"), node("Slice", [f"x{i}", "one", "end"], [f"b{i}"], f"rest_{i}"),
+                  node("Concat", [f"a{i}", f"b{i}"], [f"x{i + 1}"], f"joined_{i}", axis=0)]
+    return model(graph(nodes, [value_info("x0", ["n"])], [value_info(f"x{levels}", None)],
+                       [int64s(name, [value]) for name, value in (("zero", 0), ("one", 1), ("sixteen", 16), ("end", 2**63 - 1))]), opsets=((21, ""),))
+
+
 def mixed_concat():
     """Strings joined with numbers."""
     return model(graph([node("Concat", ["w", "x"], ["y"], "the_node", axis=0)], [value_info("x", [4])], [value_info("y", None)],
@@ -202,6 +212,7 @@ FILES.update({
     "domain-extensions": lambda: foreign("ai.onnx.contrib", "BertTokenizer", TEXTS),
     "domain-aten": lambda: foreign("org.pytorch.aten", "ATen", ROWS),
     "strings-of-two-inputs": compared_strings,
+    "sizes-grow": lambda: growing_sizes(12),
     "strings-beside-numbers": mixed_concat,
     "strings-tokenised": lambda: foreign(MICROSOFT, "Tokenizer", TEXTS),
     "map-in-two-orders": lambda: given_maps([("DictVectorizer", dict(int64_vocabulary=keys)) for keys in ([1, 2, 3], [3, 2, 1])]),
