@@ -113,12 +113,24 @@ static bool isIntegerValued(Value V) {
   return isInteger(typeOf(V).getElementType());
 }
 
+/// Whether the first of two operands that may change places was repeated, and
+/// now is the second. Exporters write biases on either side: kernels that are
+/// alike but for that are one.
+static bool movesRepeatedBack(Operation *Op) {
+  Value A = Op->getOperand(0), B = Op->getOperand(1);
+  if (!A.getDefiningOp<BroadcastOp>() || B.getDefiningOp<BroadcastOp>() ||
+      matchPattern(B, m_Constant()))
+    return false;
+  Op->setOperands({B, A});
+  return true;
+}
+
 OpFoldResult AddOp::fold(FoldAdaptor) {
   std::optional<double> B = splatValue(getB());
   // x + -0.0 is x for every x; x + 0.0 turns -0.0 into 0.0.
   if (B && *B == 0 && (isIntegerValued(getA()) || std::signbit(*B)))
     return getA();
-  return {};
+  return movesRepeatedBack(*this) ? getY() : Value();
 }
 
 OpFoldResult SubOp::fold(FoldAdaptor) {
@@ -133,7 +145,7 @@ OpFoldResult MulOp::fold(FoldAdaptor) {
     return getA();
   if (splatValue(getA()) == 1.0)
     return getB();
-  return {};
+  return movesRepeatedBack(*this) ? getY() : Value();
 }
 
 OpFoldResult DivOp::fold(FoldAdaptor) {

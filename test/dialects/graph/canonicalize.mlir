@@ -44,6 +44,23 @@ func.func @splat_through_broadcast(%x: !graph.tensor<[n], f32>) -> !graph.tensor
   return %0 : !graph.tensor<[n], f32>
 }
 
+// A repeated operand is the second, on whichever side it was written.
+// CHECK-LABEL: @repeated_last(
+// CHECK-SAME: %[[X:.*]]: !graph.tensor<[n, 4], f32>, %[[B:.*]]: !graph.tensor<[4], f32>
+// CHECK-NEXT: %[[R:.*]] = graph.broadcast %[[B]]
+// CHECK-NEXT: %[[SUM:.*]] = graph.add %[[X]], %[[R]]
+// CHECK-NEXT: %[[Y:.*]] = graph.mul %[[SUM]], %[[R]]
+// CHECK-NEXT: %[[D:.*]] = graph.sub %[[R]], %[[Y]]
+// CHECK-NEXT: %[[Z:.*]] = graph.add %[[R]], %[[R]]
+func.func @repeated_last(%x: !graph.tensor<[n, 4], f32>, %b: !f) -> (!graph.tensor<[n, 4], f32>, !graph.tensor<[n, 4], f32>) {
+  %r = graph.broadcast %b : !f to !graph.tensor<[n, 4], f32>
+  %0 = graph.add %r, %x : !graph.tensor<[n, 4], f32>
+  %1 = graph.mul %r, %0 : !graph.tensor<[n, 4], f32>
+  %2 = graph.sub %r, %1 : !graph.tensor<[n, 4], f32>
+  %3 = graph.add %r, %r : !graph.tensor<[n, 4], f32>
+  return %2, %3 : !graph.tensor<[n, 4], f32>, !graph.tensor<[n, 4], f32>
+}
+
 // CHECK-LABEL: @casts(
 // CHECK-SAME: %[[X:.*]]: !graph.tensor<[4], f32>, %[[H:.*]]: !graph.tensor<[4], f16>
 // CHECK-NEXT: %[[N:.*]] = graph.cast %[[X]] to f16
