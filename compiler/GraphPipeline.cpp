@@ -169,6 +169,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   addIoType(Passes, Options);
   Passes.addPass(createCanonicalizerPass(graph::inOneBlock()));
   Passes.addPass(createCSEPass());
+  Passes.addNestedPass<func::FuncOp>(graph::createRecogniseGelu());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseRope());
   graph::AssumeKeysOptions Keys;
   for (const auto &[Name, Facts] : Options.Dims)

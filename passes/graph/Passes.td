@@ -128,6 +128,17 @@ def SplitGateUp : Pass<"split-gate-up", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def RecogniseGelu : Pass<"recognise-gelu", "::mlir::func::FuncOp"> {
+  let summary = "Recognises GELU: one spelling, whose argument is multiplied and not divided";
+  let description = [{
+    `x * (erf(x / √2) + 1) * 0.5` of f32, with the half at any of its factors,
+    becomes `x * 0.5 * (erf(x * √½) + 1)`, as ONNX's Gelu is imported: the same
+    kernel, whichever exporter wrote it. Each is a remark of category
+    `recognition`.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def RecogniseRope : Pass<"recognise-rope", "::mlir::func::FuncOp"> {
   let summary = "Recognises rotary embeddings (RoPE): rotate-half becomes an index, not copies";
   let description = [{
