@@ -159,7 +159,7 @@ private:
     B.setInsertionPointAfter(Op);
     SymbolicTensorType Heads = typeOf(Op.getY());
     Op->setAttr(ResultCodesAttr, B.getUnitAttr());
-    Value V = Op.getY(), From = V;
+    Value V = Op.getY();
     for (Operation *Computed : Codes.Computed) {
       Location Loc = Computed->getLoc();
       if (auto Cast = dyn_cast<CastOp>(Computed)) {
