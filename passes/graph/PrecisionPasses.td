@@ -164,6 +164,17 @@ def QuantiseConvs : Pass<"quantise-convs", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def ResidualsOfCodes : Pass<"residuals-of-codes", "::mlir::func::FuncOp"> {
+  let summary = "Residuals read the codes of FP8 that the next convolution multiplies";
+  let description = [{
+    A value of which a convolution multiplies codes by a constant scale, and which
+    else is only added, is added as `codes * scale`. So it has one byte for each
+    element in memory, and no kernel but its own makes the codes. It is rounded as
+    the convolution's operand is. Codes of one value are one op (cse in front).
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def QuantiseBlocks : Pass<"quantise-blocks", "::mlir::func::FuncOp"> {
   let summary = "GEMMs with weights multiply numbers of MXFP8, MXFP4 or NVFP4, which this pass makes of them";
   let description = [{
