@@ -103,6 +103,8 @@ struct CompileOptions {
   std::string Calibration;
   /// The methods against the error of codes that calibration allows.
   bool SmoothChannels = true, CorrectBias = true;
+  /// Residuals are read as the codes of FP8 that convolutions multiply.
+  bool ResidualsOfCodes = true;
   /// The same against the error of weights of 4 bits.
   bool ScaleWeights = true, RoundByFeedback = true;
   /// Elements of K that share a scale of such weights: 32, 64 or 128.

@@ -300,6 +300,10 @@ static void addQuantisation(OpPassManager &Passes,
   Gemms.Wgmma = target::copiesRowsOfFp8(For.first());
   Gemms.Fp8 = Use(target::multipliesFp8(For.first()));
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
+  if (!Options.Calibration.empty() && Options.ResidualsOfCodes) {
+    Passes.addPass(createCSEPass());
+    Passes.addNestedPass<func::FuncOp>(graph::createResidualsOfCodes());
+  }
 }
 
 /// Weights of 4 bits, which is all that changes of such GEMMs.

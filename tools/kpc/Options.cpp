@@ -181,6 +181,11 @@ void addModelOptions(CLI::App &App, CompileOptions &Options, bool *Auto) {
       "--no-correct-bias", [&Options] { Options.CorrectBias = false; },
       "with --calibration: the mean error of rounded weights stays");
   App.add_flag_callback(
+      "--no-residuals-of-codes",
+      [&Options] { Options.ResidualsOfCodes = false; },
+      "fp8 with --calibration: a residual is read in 16 bits, where a "
+      "convolution multiplies codes of it");
+  App.add_flag_callback(
       "--no-scale-weights", [&Options] { Options.ScaleWeights = false; },
       "int4 with --calibration: rows of a weight that count more get no finer "
       "steps (no AWQ)");

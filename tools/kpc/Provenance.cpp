@@ -82,6 +82,8 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back("--no-smooth-channels");
   if (!Options.CorrectBias)
     Parts.push_back("--no-correct-bias");
+  if (!Options.ResidualsOfCodes)
+    Parts.push_back("--no-residuals-of-codes");
   if (!Options.ScaleWeights)
     Parts.push_back("--no-scale-weights");
   if (!Options.RoundByFeedback)
