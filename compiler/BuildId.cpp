@@ -1,4 +1,4 @@
-//===- BuildId.cpp - Which build of kpc this is -----------------*- C++ -*-===//
+//===- BuildId.cpp - Which build of kpc this is --------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/CalibrationFile.h"
+#include "compiler/import/ShallowJson.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
@@ -149,7 +149,7 @@ std::optional<CalibrationFile> CalibrationFile::parse(const std::string &Text,
     Error = Why;
     return std::nullopt;
   };
-  llvm::Expected<llvm::json::Value> Read = llvm::json::parse(Text);
+  llvm::Expected<llvm::json::Value> Read = parseJson(Text);
   if (!Read)
     return Fail("it is no JSON: " + llvm::toString(Read.takeError()));
   const llvm::json::Object *Top = Read->getAsObject();

@@ -1,4 +1,4 @@
-//===- DiagnosticBridge.cpp - MLIR's diagnostics as kpc's -*- C++ -*-===//
+//===- DiagnosticBridge.cpp - MLIR's diagnostics as kpc's ----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- GraphPipeline.cpp - The passes of each phase -*- C++ -*-===//
+//===- GraphPipeline.cpp - The passes of each phase ----------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -39,7 +39,7 @@ std::string ScheduleFile::reasonAgainst(std::string_view Line, Rule &Into) {
   if (Into.Pattern.empty())
     return "there is no kernel in front of '='";
   if (Into.Schedule.empty())
-    return "there is no schedule behind '='";
+    return "there is no schedule after '='";
   std::string Why;
   if (!llvm::Regex(wholeName(Into.Pattern)).isValid(Why))
     return "'" + printable(Into.Pattern) + "' is no regular expression: " + Why;

@@ -55,7 +55,7 @@ bool SecondMoments::open(const CalibrationFile &File, const std::string &Path,
     size_t K = Of.Rms.size(), Count = K * (K + 1) / 2;
     if (First > All || Count > All - First)
       return Fail("those of '" + printable(Of.Node) +
-                  "' end behind its last byte");
+                  "' end after its last byte");
     Places[Of.Node] = {First, Count};
   }
   return true;

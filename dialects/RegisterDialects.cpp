@@ -1,4 +1,4 @@
-//===- RegisterDialects.cpp - Every dialect that kpc uses -------*- C++ -*-===//
+//===- RegisterDialects.cpp - Every dialect that kpc uses ----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

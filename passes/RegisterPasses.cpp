@@ -1,4 +1,4 @@
-//===- RegisterPasses.cpp - Every pass of kpc's -----------------*- C++ -*-===//
+//===- RegisterPasses.cpp - Every pass of kpc's --------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

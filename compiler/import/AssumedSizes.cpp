@@ -51,12 +51,9 @@ bool changeSizes(Operation *Root,
   return true;
 }
 
-std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
-                                        const std::string &Symbol,
-                                        int64_t Divisor) {
-  shape::SymbolFacts F;
-  if (auto It = Known.symbols().find(Symbol); It != Known.symbols().end())
-    F = It->second;
+/// None where the range has no multiple of the divisor.
+static std::optional<shape::SymbolFacts> withDivisor(shape::SymbolFacts F,
+                                                     int64_t Divisor) {
   F.Divisor = Divisor;
   // From the range's least size on, not from below it.
   int64_t Least = F.Min / Divisor * Divisor;
@@ -66,8 +63,20 @@ std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
     return std::nullopt;
   if (F.Optimum)
     F.Optimum = std::max(*F.Optimum / Divisor * Divisor, Least);
+  return F;
+}
+
+std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
+                                        const std::string &Symbol,
+                                        int64_t Divisor) {
+  shape::SymbolFacts F;
+  if (auto It = Known.symbols().find(Symbol); It != Known.symbols().end())
+    F = It->second;
+  std::optional<shape::SymbolFacts> Divided = withDivisor(F, Divisor);
+  if (!Divided)
+    return std::nullopt;
   shape::Facts New = Known;
-  New.declare(Symbol, F);
+  New.declare(Symbol, *Divided);
   return New;
 }
 
@@ -75,13 +84,16 @@ std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
 static std::optional<shape::SymbolFacts>
 knownOfBoth(const shape::SymbolFacts &A, const shape::SymbolFacts &C) {
   shape::SymbolFacts Both{std::max(A.Min, C.Min), std::min(A.Max, C.Max),
-                          A.Optimum ? A.Optimum : C.Optimum,
-                          std::lcm(A.Divisor, C.Divisor)};
+                          A.Optimum ? A.Optimum : C.Optimum};
   if (Both.Min > Both.Max)
     return std::nullopt;
   if (Both.Optimum)
     Both.Optimum = std::clamp(*Both.Optimum, Both.Min, Both.Max);
-  return Both;
+  int64_t Divisor;
+  if (llvm::MulOverflow(A.Divisor / std::gcd(A.Divisor, C.Divisor), C.Divisor,
+                        Divisor))
+    return std::nullopt;
+  return withDivisor(Both, Divisor);
 }
 
 std::optional<shape::Facts>

@@ -1,4 +1,4 @@
-//===- CompileKernel.cpp - A worker's job, done -*- C++ -*-===//
+//===- CompileKernel.cpp - A worker's job, done --------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

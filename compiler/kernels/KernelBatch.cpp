@@ -1,4 +1,4 @@
-//===- KernelBatch.cpp - Compiles many kernels at once -*- C++ -*-===//
+//===- KernelBatch.cpp - Compiles many kernels at once -------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- KernelText.cpp - A kernel as a worker reads it -*- C++ -*-===//
+//===- KernelText.cpp - A kernel as a worker reads it --------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

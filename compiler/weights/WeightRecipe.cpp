@@ -1,4 +1,4 @@
-//===- WeightRecipe.cpp - Prepares weights for the artifact -*- C++ -*-===//
+//===- WeightRecipe.cpp - Prepares weights for the artifact --------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -81,7 +81,7 @@ llvm::Error applyStep(Prepared &P, NamedAttribute Step) {
   StringRef Name = Step.getName().strref();
   // Nothing is done to rows that are longer than the tensor's.
   if (P.Row)
-    return createStringError("recipe step '" + Name + "' stands behind pad");
+    return createStringError("recipe step '" + Name + "' stands after pad");
   if (Name == "cast") {
     V.To =
         elementTypeByName(typeName(cast<TypeAttr>(Step.getValue()).getValue()));

@@ -1,4 +1,4 @@
-//===- GraphControl.cpp - Loops and branches -*- C++ -*-===//
+//===- GraphControl.cpp - Loops and branches -----------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

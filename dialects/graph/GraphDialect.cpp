@@ -1,4 +1,4 @@
-//===- GraphDialect.cpp - Registration, symbols, constants -*- C++ -*-===//
+//===- GraphDialect.cpp - Registration, symbols, constants ---------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

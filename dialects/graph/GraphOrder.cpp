@@ -1,4 +1,4 @@
-//===- GraphOrder.cpp - Elements in order -----------------------*- C++ -*-===//
+//===- GraphOrder.cpp - Elements in order --------------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- GraphStructure.cpp - Constants, weights, regions -*- C++ -*-===//
+//===- GraphStructure.cpp - Constants, weights, regions ------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

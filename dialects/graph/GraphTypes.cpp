@@ -1,4 +1,4 @@
-//===- GraphTypes.cpp - Types and attributes of graph -*- C++ -*-===//
+//===- GraphTypes.cpp - Types and attributes of graph --------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

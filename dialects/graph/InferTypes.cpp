@@ -1,4 +1,4 @@
-//===- InferTypes.cpp - Result types that are checked first -*- C++ -*-===//
+//===- InferTypes.cpp - Result types that are checked first --------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Plan.cpp - The plan dialect -*- C++ -*-===//
+//===- Plan.cpp - The plan dialect ---------------------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

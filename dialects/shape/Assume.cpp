@@ -100,7 +100,8 @@ std::vector<Multiple> multiplesThatMakeEqual(const Facts &F, const Expr &A,
     return std::max<int64_t>(F.divisor(Expr::symbol(Name)), 1);
   };
   for (const std::string &Name : Names)
-    Divisors[Name] = std::lcm(All, std::min(Known(Name), LargestMultiple));
+    if (Known(Name) <= LargestMultiple)
+      Divisors[Name] = std::lcm(All, Known(Name));
   auto MakeEqual = [&] {
     std::map<std::string, Expr, std::less<>> Map;
     for (const auto &[Name, Divisor] : Divisors)
@@ -167,6 +168,8 @@ std::optional<FixedSize> valueThatMakesEqual(const Facts &F, const Expr &E,
   Expr Symbol = Expr::symbol(Name);
   Interval Range = F.range(Symbol);
   int64_t Known = std::max<int64_t>(F.divisor(Symbol), 1);
+  if (Known > Interval::Unbounded - LargestTried)
+    return std::nullopt;
   auto Does = [&](int64_t V) {
     return Range.contains(V) && V % Known == 0 &&
            E.evaluate({{Name, V}}) == Wanted;

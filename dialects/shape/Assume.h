@@ -63,6 +63,9 @@ struct Replacement {
   Expr Part, New;
   Expr Left, Right;
   bool Equal = false;
+
+  /// "n must be at least 1", for people.
+  std::string requirement() const;
 };
 
 /// Spellings of remainders, `mod(x, m)` as `x - m*floordiv(x, m)`, that make

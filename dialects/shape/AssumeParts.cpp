@@ -20,19 +20,15 @@ static constexpr size_t MostBounds = 12;
 /// Values of all symbols together that are tried.
 static constexpr unsigned MostSamples = 6000;
 
-static Expr exprOf(const Atom &A) {
-  return A.Kind == AtomKind::Min ? Expr::min(A.A, A.B) : Expr::max(A.A, A.B);
-}
-
 /// Every min and max in `E`, outer ones first.
-static void collectBounds(const Expr &E, std::vector<const Atom *> &Found) {
+static void collectBounds(const Expr &E, std::vector<AtomRef> &Found) {
   for (const Term &T : terms(E))
     for (const Factor &F : T.Factors) {
-      const Atom *A = F.Base.get();
+      const AtomRef &A = F.Base;
       if (A->Kind == AtomKind::Symbol)
         continue;
       bool IsBound = A->Kind == AtomKind::Min || A->Kind == AtomKind::Max;
-      if (IsBound && std::ranges::none_of(Found, [&](const Atom *Other) {
+      if (IsBound && std::ranges::none_of(Found, [&](const AtomRef &Other) {
             return compare(*Other, *A) == 0;
           }))
         Found.push_back(A);
@@ -102,8 +98,12 @@ private:
     for (int64_t Power = 32; Power <= 4096; Power *= 2)
       for (int64_t V : {Power - 1, Power, Power + 1, Power + Power / 2})
         Add(V);
-    for (int64_t V = 0; V < 4 && Range.Min <= Interval::Unbounded - 64; ++V)
-      Add(Range.Min + V * Divisor);
+    int64_t Next = Range.Min;
+    for (int64_t V = 0; V < 4; ++V) {
+      Add(Next);
+      if (__builtin_add_overflow(Next, Divisor, &Next))
+        break;
+    }
     return {Values.begin(), Values.end()};
   }
 
@@ -140,7 +140,7 @@ static Replacement balanced(Replacement R) {
   if (Difference.overflowed())
     return R;
   for (const Term &T : terms(Difference)) {
-    Expr Single = Expr::Node::make({T});
+    Expr Single = exprOf(T);
     if (T.Coefficient < 0)
       Left = Left - Single;
     else
@@ -154,17 +154,17 @@ static Replacement balanced(Replacement R) {
 /// Chooses one side of up to `Left` bounds; the choices made are in `List`.
 static bool chooseSides(const Facts &F, const Expr &A, const Expr &B,
                         unsigned Left, std::vector<Replacement> &List) {
-  std::vector<const Atom *> Bounds;
+  std::vector<AtomRef> Bounds;
   collectBounds(A, Bounds);
   collectBounds(B, Bounds);
   if (Bounds.size() > MostBounds)
     return false;
-  for (const Atom *Bound : Bounds)
+  for (const AtomRef &Bound : Bounds)
     for (bool First : {true, false}) {
       const Expr &Taken = First ? Bound->A : Bound->B,
                  &Other = First ? Bound->B : Bound->A;
       bool IsMin = Bound->Kind == AtomKind::Min;
-      Replacement R{exprOf(*Bound), Taken, IsMin ? Taken : Other,
+      Replacement R{exprOf(Bound), Taken, IsMin ? Taken : Other,
                     IsMin ? Other : Taken, false};
       if (F.isLessOrEqual(R.Left, R.Right) == false)
         continue;
@@ -194,6 +194,13 @@ static const Atom *findRemainder(const Expr &E) {
         return &A;
     }
   return nullptr;
+}
+
+std::string Replacement::requirement() const {
+  if (Equal)
+    return Left.str() + " must be equal to " + Right.str();
+  return Left.isConstant() ? Right.str() + " must be at least " + Left.str()
+                           : Left.str() + " must be at most " + Right.str();
 }
 
 std::vector<Replacement> remaindersThatMakeEqual(const Expr &A, const Expr &B) {
@@ -260,7 +267,8 @@ std::vector<Replacement> partsThatMakeEqual(const Facts &F, const Expr &A,
 std::optional<SquareParts> squareThatMakesEqual(const Facts &F, const Expr &A,
                                                 const Expr &B) {
   Expr Off = A - B;
-  if (Off.overflowed() || terms(Off).size() != 2 || constantTerm(Off) == 0)
+  if (Off.overflowed() || terms(Off).size() != 2 || constantTerm(Off) == 0 ||
+      constantTerm(Off) == std::numeric_limits<int64_t>::min())
     return std::nullopt;
   const Term &T = terms(Off).front();
   int64_t Square = -constantTerm(Off);

@@ -258,6 +258,10 @@ std::optional<int64_t> Expr::asConstant() const {
   return std::nullopt;
 }
 
+Expr exprOf(const AtomRef &A) { return Expr::Node::make({{{{A, 1}}, 1}}); }
+
+Expr exprOf(const Term &T) { return Expr::Node::make({T}); }
+
 const Atom *asAtom(const Expr &E) {
   const auto &T = terms(E);
   if (T.size() != 1 || T[0].Coefficient != 1 || T[0].Factors.size() != 1 ||

@@ -69,6 +69,10 @@ inline const std::vector<Term> &terms(const Expr &E) {
   return Expr::Node::of(E).Terms;
 }
 
+/// An atom, or a term, as an expression.
+Expr exprOf(const AtomRef &A);
+Expr exprOf(const Term &T);
+
 /// The atom, where `E` is one atom and nothing else.
 const Atom *asAtom(const Expr &E);
 

@@ -8,7 +8,7 @@
 
 #include "dialects/shape/Facts.h"
 #include "dialects/shape/FactsQuery.h"
-#include "dialects/shape/Interval.h"
+#include "dialects/shape/IntervalArithmetic.h"
 
 #include <algorithm>
 #include <numeric>
@@ -92,7 +92,7 @@ static Interval rangeOfSum(Query &Q, const Expr &E, unsigned Left);
 static Interval rangeByDividend(Query &Q, const Expr &E, const Term &T,
                                 int64_t Divisor, unsigned Left) {
   const Atom &Part = *T.Factors[0].Base;
-  Expr Rest = E - Expr::Node::make({T});
+  Expr Rest = E - exprOf(T);
   Interval Scaled =
       rangeOfSum(Q, Rest * Divisor + Part.A * T.Coefficient, Left);
   Interval Lost = multiply({-T.Coefficient, -T.Coefficient}, {0, Divisor - 1});
@@ -109,7 +109,7 @@ static Interval rangeByDividend(Query &Q, const Expr &E, const Term &T,
 static Interval rangeBySides(Query &Q, const Expr &E, const Term &T,
                              unsigned Left) {
   const Atom &Part = *T.Factors[0].Base;
-  Expr Rest = E - Expr::Node::make({T});
+  Expr Rest = E - exprOf(T);
   Interval A = rangeOfSum(Q, Rest + Part.A * T.Coefficient, Left),
            B = rangeOfSum(Q, Rest + Part.B * T.Coefficient, Left);
   if ((Part.Kind == AtomKind::Max) == (T.Coefficient > 0))
@@ -206,7 +206,7 @@ static std::optional<int64_t> divisorOfWhole(Query &Q, const Expr &E) {
     int64_t Step;
     if (!M || *M <= 0 ||
         __builtin_mul_overflow(absolute(T.Coefficient), *M, &Step)) {
-      Whole = Whole + Expr::Node::make({T});
+      Whole = Whole + exprOf(T);
       continue;
     }
     Whole = Whole + Base->A * T.Coefficient;

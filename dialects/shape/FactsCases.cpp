@@ -12,8 +12,9 @@
 
 namespace kpc::shape {
 
-/// Slices of slices hold two or three bounds that differ.
+/// Orders of sides that are tried. Slices of slices hold two or three bounds.
 static constexpr unsigned MostCases = 32;
+/// Parts of an expression; of larger ones only the range is looked at.
 static constexpr size_t MostWeight = 512;
 
 /// A min or a max in `E` that holds no other; null where there is none.
@@ -86,8 +87,7 @@ private:
   bool makeZeroWithOrder(const Expr &E, const AtomRef &Bound,
                          bool FirstIsLess) {
     bool IsFirst = FirstIsLess == (Bound->Kind == AtomKind::Min);
-    return makeZero(E.replace(Expr::Node::make({{{{Bound, 1}}, 1}}),
-                              IsFirst ? Bound->A : Bound->B));
+    return makeZero(E.replace(exprOf(Bound), IsFirst ? Bound->A : Bound->B));
   }
 
   /// True: `E` >= 0. False: `E` <= 0. None: the case at hand has both.

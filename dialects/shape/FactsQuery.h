@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What answers a question to `Facts`; for the files of this library alone.
-/// Ranges need divisors, comparisons simplify, and simplification compares:
-/// parts of nested min and max are asked for 3^depth times. A query therefore
-/// keeps what it found. It lives as long as one question, so that `Facts` stay
-/// safe to share between threads.
+/// What answers a question to `Facts`. Private to this library. Ranges need
+/// divisors, comparisons simplify, and simplification compares: parts of nested
+/// min and max are asked for 3^depth times. A query therefore keeps what it
+/// found. It lives as long as one question, so that `Facts` stay safe to share
+/// between threads.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_DIALECTS_SHAPE_FACTSQUERY_H

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/shape/FactsQuery.h"
-#include "dialects/shape/Interval.h"
+#include "dialects/shape/IntervalArithmetic.h"
 
 #include <algorithm>
 #include <numeric>
@@ -19,7 +19,7 @@ namespace kpc::shape {
 static Expr dropMultiples(Query &Q, const Expr &E, int64_t Divisor) {
   Expr Kept;
   for (const Term &T : terms(E)) {
-    Expr Single = Expr::Node::make({T});
+    Expr Single = exprOf(T);
     if (T.Factors.empty())
       Kept = Kept + floorModulo(T.Coefficient, Divisor);
     else if (Q.divisor(Single) % Divisor != 0)
@@ -52,7 +52,7 @@ static Expr simplifyMod(Query &Q, const Expr &A, const Expr &D) {
 /// joined with a slice of itself come to this.
 static Expr dropFlags(Query &Q, const Expr &E) {
   for (const Term &T : terms(E))
-    if (T.Coefficient < 0 || Q.range(Expr::Node::make({T})).Min < 0)
+    if (T.Coefficient < 0 || Q.range(exprOf(T)).Min < 0)
       return E;
   auto One = [](const Term &T) { return Expr::Node::make({{T.Factors, 1}}); };
   auto IsFlagOfAnother = [&](const Term &T) {
@@ -74,6 +74,8 @@ static Expr dropFlags(Query &Q, const Expr &E) {
 
 static Expr simplifyAtom(Query &Q, const AtomRef &Base) {
   Expr A = Q.simplify(Base->A), B = Q.simplify(Base->B);
+  if (A.overflowed() || B.overflowed())
+    return Expr::Node::makeOverflow();
   if (Base->Kind == AtomKind::Min || Base->Kind == AtomKind::Max) {
     bool IsMin = Base->Kind == AtomKind::Min;
     if (std::optional<bool> Less = Q.isLessOrEqual(A, B); Less && *Less)
@@ -107,17 +109,19 @@ static Expr simplifyFactor(Query &Q, const AtomRef &Base,
   return Q.simplify(Base);
 }
 
-/// r + c * min(a, b) as the min of r + c a and r + c b where that is lighter:
+/// r + c * min(a, k) as the min of r + c a and r + c k where that is lighter:
 /// n - min(n, 1) is max(0, n - 1). What a slice leaves of a size would else
-/// hold the size twice, and what slices of slices leave without end.
+/// hold the size twice, and what slices of slices leave without end. Bounds of
+/// two sizes stay: of max(n, m) - n, which is padding, n goes when it is added.
 static std::optional<Expr> joinBound(const Expr &E) {
   for (const Term &T : terms(E)) {
     if (T.Factors.size() != 1 || T.Factors[0].Exponent != 1)
       continue;
     const Atom &Bound = *T.Factors[0].Base;
-    if (Bound.Kind != AtomKind::Min && Bound.Kind != AtomKind::Max)
+    if ((Bound.Kind != AtomKind::Min && Bound.Kind != AtomKind::Max) ||
+        (!Bound.A.isConstant() && !Bound.B.isConstant()))
       continue;
-    Expr Rest = E - Expr::Node::make({T});
+    Expr Rest = E - exprOf(T);
     Expr A = Rest + Bound.A * T.Coefficient, B = Rest + Bound.B * T.Coefficient;
     Expr Joined = (Bound.Kind == AtomKind::Min) == (T.Coefficient > 0)
                       ? Expr::min(A, B)
@@ -130,7 +134,7 @@ static std::optional<Expr> joinBound(const Expr &E) {
 }
 
 Expr Query::simplify(const AtomRef &Base) {
-  Expr Alone = Expr::Node::make({{{{Base, 1}}, 1}});
+  Expr Alone = exprOf(Base);
   if (Base->Kind == AtomKind::Symbol)
     return Alone;
   if (auto It = Simplified.find(Alone); It != Simplified.end())

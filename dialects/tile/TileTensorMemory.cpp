@@ -33,7 +33,7 @@ static LogicalResult verifyInKernel(Operation *Op) {
        Before = Before->getPrevNode())
     if (isa<BarrierInitOp>(Before))
       return success();
-  return Op->emitOpError("expected behind a 'tile.barrier_init'");
+  return Op->emitOpError("expected after a 'tile.barrier_init'");
 }
 
 LogicalResult TmemAllocOp::verify() {

@@ -77,7 +77,7 @@ std::string placeOf(const LaunchState &Launch, uint64_t Address) {
   if (Address == 0)
     return "a null pointer";
   if (Address < NullBytes)
-    return std::to_string(Address) + " bytes behind a null pointer";
+    return std::to_string(Address) + " bytes after a null pointer";
   const MemoryRange *R = nearestRange(*Launch.Memory, Address);
   if (!R || distanceFrom(*R, Address) > std::max(NearBytes, R->End - R->Begin))
     return "near no allocation";
@@ -87,9 +87,9 @@ std::string placeOf(const LaunchState &Launch, uint64_t Address) {
   else if (Address < R->End)
     Out = "byte " + std::to_string(Address - R->Begin) + " of";
   else if (Address == R->End)
-    Out = "right behind the end of";
+    Out = "right after the end of";
   else
-    Out = std::to_string(Address - R->End) + " bytes behind the end of";
+    Out = std::to_string(Address - R->End) + " bytes after the end of";
   Out += R->Variable ? std::string(" the variable '") + R->Variable + "' of "
                      : std::string(" an allocation of ");
   Out += std::to_string(R->End - R->Begin) + " bytes";

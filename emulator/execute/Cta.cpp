@@ -215,7 +215,7 @@ bool Cta::checkEnd() {
       F.Kind = FindingKind::EndedBlock;
       F.Detail =
           "nothing orders the end of cluster rank " + std::to_string(Rank) +
-          " behind an access to its shared "
+          " after an access to its shared "
           "memory by " +
           agents().nameOf(Id) + " (" + Launch.K->pointOf(Last.second) + ")";
       Launch.report(std::move(F));

@@ -12,7 +12,7 @@ namespace kpc::emulator {
 
 std::string Kernel::pointOf(uint32_t Statement) const {
   if (Statement == NoStatement)
-    return "behind the last line";
+    return "after the last line";
   const ptx::Statement &S = Source.Body[Statement];
   return S.text() + ", line " + std::to_string(S.Line);
 }

@@ -1,4 +1,4 @@
-//===- AllowTf32.cpp - Products of f32 may be made of tf32 ------*- C++ -*-===//
+//===- AllowTf32.cpp - Products of f32 may be made of tf32 ---------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

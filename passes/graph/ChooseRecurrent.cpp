@@ -1,4 +1,4 @@
-//===- ChooseRecurrent.cpp - Recurrent layers as one kernel -----*- C++ -*-===//
+//===- ChooseRecurrent.cpp - Recurrent layers as one kernel --------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

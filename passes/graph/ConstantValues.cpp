@@ -1,4 +1,4 @@
-//===- ConstantValues.cpp - What is known when compiling -*- C++ -*-===//
+//===- ConstantValues.cpp - What is known when compiling -----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

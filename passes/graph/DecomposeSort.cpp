@@ -1,4 +1,4 @@
-//===- DecomposeSort.cpp - Sorts as runs and merges -------------*- C++ -*-===//
+//===- DecomposeSort.cpp - Sorts as runs and merges ----------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- FoldRecipes.cpp - Steps of weights' recipes -*- C++ -*-===//
+//===- FoldRecipes.cpp - Steps of weights' recipes -----------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- FoldScales.cpp - Constant factors go into weights -*- C++ -*-===//
+//===- FoldScales.cpp - Constant factors go into weights -----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

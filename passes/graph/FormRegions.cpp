@@ -1,4 +1,4 @@
-//===- FormRegions.cpp - Groups ops into kernels -*- C++ -*-===//
+//===- FormRegions.cpp - Groups ops into kernels -------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -116,7 +116,7 @@ struct FuseCodesIntoAttentionPass
       auto Named = remark::RemarkOpts::name("codes").category("fusion");
       if (StringRef Why = refusal(Op, Facts, *All); !Why.empty()) {
         remark::missed(Op.getLoc(), Named)
-            << "A kernel behind attention makes its codes, because " +
+            << "A kernel after the attention makes its codes, because " +
                    Why.str() + ".";
         continue;
       }

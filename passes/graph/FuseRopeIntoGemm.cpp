@@ -240,7 +240,7 @@ void RopeFuser::fuse(RopeRegion &Rope) {
   if (Region && !Gemm && !Region.getBody().getOps<MatmulOp>().empty())
     remark::missed(Loc, Options)
         << "RoPE is not fused into its GEMM: that kernel reads an operand in "
-           "another order, or does more than elementwise work behind it.";
+           "another order, or does more than elementwise work after it.";
   if (!Sizes)
     return;
   std::string Why = refusal(*Gemm, Rope, View, *Sizes);

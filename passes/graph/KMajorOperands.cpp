@@ -1,4 +1,4 @@
-//===- KMajorOperands.cpp - Weights contiguous along K ----------*- C++ -*-===//
+//===- KMajorOperands.cpp - Weights contiguous along K -------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LinearIndex.cpp - Integers as functions of their place -*- C++ -*-===//
+//===- LinearIndex.cpp - Integers as functions of their place ------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LowerRegions.cpp - Regions become kernels and a plan -*- C++ -*-===//
+//===- LowerRegions.cpp - Regions become kernels and a plan --------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

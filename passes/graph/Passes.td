@@ -489,7 +489,7 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
 }
 
 def OrderBySizes : Pass<"order-by-sizes", "::mlir::ModuleOp"> {
-  let summary = "Puts steps that need a size that data decides behind those that count it";
+  let summary = "Puts steps that need a size that data decides after those that count it";
   let description = [{
     Of a plan without such sizes nothing changes. Of others, steps keep their
     order but for those that a step in front does not have to wait for.

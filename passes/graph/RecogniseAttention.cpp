@@ -277,7 +277,7 @@ bool Attention::readScores(Value Logits) {
     X = towardsProduct(X, Factor);
     bool Scaled = Factor != 1 || !RowFactors.empty();
     if (Scaled && !X.getDefiningOp<MatmulOp>() && !X.getDefiningOp<TanhOp>())
-      return refuse("a factor stands behind what is added to its scores");
+      return refuse("a factor stands after what is added to its scores");
     if (auto Matmul = X.getDefiningOp<MatmulOp>()) {
       Scale *= Factor;
       ScoreProduct = Matmul;

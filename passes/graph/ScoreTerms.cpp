@@ -1,4 +1,4 @@
-//===- ScoreTerms.cpp - What is added to an attention's scores -*- C++ -*-===//
+//===- ScoreTerms.cpp - What is added to an attention's scores -----------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SetIoType.cpp - Gives float inputs and outputs a type -*- C++ -*-===//
+//===- SetIoType.cpp - Gives float inputs and outputs a type -------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

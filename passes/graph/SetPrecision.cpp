@@ -1,4 +1,4 @@
-//===- SetPrecision.cpp - Stores f32 values as f16 or bf16 -*- C++ -*-===//
+//===- SetPrecision.cpp - Stores f32 values as f16 or bf16 ---------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

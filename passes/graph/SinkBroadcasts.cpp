@@ -1,4 +1,4 @@
-//===- SinkBroadcasts.cpp - Computes first, repeats after -*- C++ -*-===//
+//===- SinkBroadcasts.cpp - Computes first, repeats after ----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -325,7 +325,7 @@ private:
                      remark::RemarkOpts::name(IsFp8 ? "fp8" : "int8")
                          .category("quantisation"))
           << "Codes of " << Type.str()
-          << " are multiplied, and scaled behind the "
+          << " are multiplied, and scaled after the "
           << (isa<ConvOp>(Op) ? "convolution." : "GEMM.");
     else
       remark::missed(Op->getLoc(), remark::RemarkOpts::name("refused").category(

@@ -1,4 +1,4 @@
-//===- SinkTransposes.cpp - Moves transposes until they cancel -*- C++ -*-===//
+//===- SinkTransposes.cpp - Moves transposes until they cancel -----------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

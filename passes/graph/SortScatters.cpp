@@ -1,4 +1,4 @@
-//===- SortScatters.cpp - Scatters of many updates by sorting ---*- C++ -*-===//
+//===- SortScatters.cpp - Scatters of many updates by sorting ------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- StoredValues.cpp - Which values a precision narrows -*- C++ -*-===//
+//===- StoredValues.cpp - Which values a precision narrows ---------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

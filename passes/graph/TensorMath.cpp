@@ -1,4 +1,4 @@
-//===- TensorMath.cpp - Arithmetic on tensors of integers -------*- C++ -*-===//
+//===- TensorMath.cpp - Arithmetic on tensors of integers ----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -234,7 +234,7 @@ struct UnifyRowShapesPass
     std::string Rows = "Rows of " + textOf(typeOf(Reduce.getX()).getDims());
     for (auto &[Reshape, Why] : Found.refused())
       remark::missed(Reshape->getLoc(), Options)
-          << Rows + " are computed without what is behind a reshape, because " +
+          << Rows + " are computed without what follows a reshape, because " +
                  Why.str() + ".";
     if (Found.wantsOtherDims())
       remark::passed(Reduce.getLoc(), Options)

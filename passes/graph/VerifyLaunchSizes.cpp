@@ -115,7 +115,7 @@ LogicalResult LaunchCheck::checkView(memref::ReinterpretCastOp View,
     if (!isEqual(*Stride, Count))
       return fault(Argument)
              << ": dim " << I << " of the kernel's view has stride "
-             << Stride->str() << ", but the dims behind it have " << Count.str()
+             << Stride->str() << ", but the dims after it have " << Count.str()
              << " elements";
     Count = Count * *Size;
   }

@@ -119,7 +119,7 @@ private:
         return Op.emitOpError("expected the stage before to be committed: a "
                               "group has the copies of one stage");
       if (!isAt(Op.getOperand(1), Now.Oldest + Now.Committed))
-        return Op.emitOpError("expected the place behind the stage that was "
+        return Op.emitOpError("expected the place after the stage that was "
                               "committed last");
       ++Now.Acquired;
     } else if (isa<CommitOp>(Op)) {

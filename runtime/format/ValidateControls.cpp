@@ -26,7 +26,7 @@ public:
       if (!isGood(*C))
         return malformed("control %zu is not good", Index);
       if (!fits(*C))
-        return malformed("control %zu is neither beside nor inside those "
+        return malformed("control %zu is neither next to nor inside those "
                          "before it",
                          Index);
       if (C->kind() == ControlKind::Loop)

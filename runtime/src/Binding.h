@@ -27,8 +27,8 @@
 
 namespace kpc::rt {
 
-/// What an address is relative to: /// scratch memory is the device's own, of a
-/// recording.
+/// What an address is relative to. `Scratch` is memory that a recorded graph
+/// owns.
 enum class Base : uint8_t { Input, Output, Weight, Arena, Scratch };
 
 /// Bytes of one buffer.

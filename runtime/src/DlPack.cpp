@@ -50,12 +50,11 @@ constexpr TypeRow Types[] = {
 };
 
 bool isContiguous(const DLTensor &T) {
-  if (!T.strides)
+  // Strides of what is empty reach nothing.
+  if (!T.strides || std::find(T.shape, T.shape + T.ndim, 0) != T.shape + T.ndim)
     return true;
   int64_t Expected = 1;
   for (int32_t I = T.ndim; I-- > 0;) {
-    if (T.shape[I] == 0)
-      return true;
     if (T.shape[I] != 1 && T.strides[I] != Expected)
       return false;
     if (__builtin_mul_overflow(Expected, T.shape[I], &Expected))

@@ -34,7 +34,8 @@ static bool apply(Op Code, int64_t A, int64_t B, int64_t &Out) {
   case Op::Mod:
     if (B <= 0)
       return false;
-    Out = A - floorDiv(A, B) * B;
+    Out = A % B;
+    Out += Out < 0 ? B : 0;
     return true;
   case Op::Min:
     Out = std::min(A, B);
@@ -77,26 +78,49 @@ struct Piece {
 };
 } // namespace
 
-static Piece joined(Op Code, const Piece &A, const Piece &B) {
-  auto Inner = [](const Piece &P, int Least) {
-    return P.Binding < Least ? "(" + P.Text + ")" : P.Text;
-  };
+/// Longer texts say nothing to people, and each word would copy them.
+static constexpr size_t LongestText = 16384;
+
+static void append(std::string &To, const Piece &P, int Least) {
+  bool Inside = P.Binding < Least;
+  To.append(Inside ? "(" : "").append(P.Text).append(Inside ? ")" : "");
+}
+
+/// Makes `A` the text of both.
+static void join(Op Code, Piece &A, const Piece &B) {
+  if (A.Text.size() + B.Text.size() > LongestText) {
+    A = {"…", 2};
+    return;
+  }
   switch (Code) {
-  case Op::Add:
-    if (B.Text.starts_with("-1*"))
-      return {A.Text + " - " + B.Text.substr(3), 0};
-    if (B.Text.starts_with("-"))
-      return {A.Text + " - " + B.Text.substr(1), 0};
-    return {A.Text + " + " + B.Text, 0};
-  case Op::Mul:
-    if (A.Text == "-1" || B.Text == "-1")
-      return {"-1*" + Inner(A.Text == "-1" ? B : A, 1), 1};
-    return {Inner(A, 1) + "*" + Inner(B, 1), 1};
+  case Op::Add: {
+    std::string_view Part = B.Text;
+    bool Subtracts = Part.starts_with("-");
+    if (Subtracts)
+      Part.remove_prefix(Part.starts_with("-1*") ? 3 : 1);
+    A.Text.append(Subtracts ? " - " : " + ").append(Part);
+    A.Binding = 0;
+    return;
+  }
+  case Op::Mul: {
+    bool FirstIsSign = A.Text == "-1";
+    std::string Text;
+    if (FirstIsSign || B.Text == "-1") {
+      Text = "-1*";
+      append(Text, FirstIsSign ? B : A, 1);
+    } else {
+      append(Text, A, 1);
+      Text += "*";
+      append(Text, B, 1);
+    }
+    A = {std::move(Text), 1};
+    return;
+  }
   default: {
     const char *Names[] = {"floordiv", "mod", "min", "max"};
-    return {std::string(Names[int(Code) - int(Op::FloorDiv)]) + "(" + A.Text +
-                ", " + B.Text + ")",
-            2};
+    A = {std::string(Names[int(Code) - int(Op::FloorDiv)]) + "(" + A.Text +
+             ", " + B.Text + ")",
+         2};
   }
   }
 }
@@ -114,7 +138,7 @@ std::string exprText(const format::Model &M, const format::Expr &Program) {
     } else {
       Piece B = std::move(Stack.back());
       Stack.pop_back();
-      Stack.back() = joined(Code, Stack.back(), B);
+      join(Code, Stack.back(), B);
     }
   }
   return Stack.back().Text;

@@ -123,13 +123,18 @@ public:
   template <class Function>
   Result<std::shared_ptr<DeviceModel>> deviceModel(const std::string &Key,
                                                    Function Make) {
-    std::lock_guard<std::mutex> Guard(Lock);
-    std::weak_ptr<DeviceModel> &Kept = DeviceModels[Key];
-    if (std::shared_ptr<DeviceModel> Found = Kept.lock())
+    DevicePart *Kept;
+    {
+      std::lock_guard<std::mutex> Guard(Lock);
+      Kept = &DeviceParts[Key];
+    }
+    // An upload takes seconds: sessions on other devices do not wait for it.
+    std::lock_guard<std::mutex> Guard(Kept->Making);
+    if (std::shared_ptr<DeviceModel> Found = Kept->Made.lock())
       return Found;
     Result<std::shared_ptr<DeviceModel>> Made = Make();
     if (Made)
-      Kept = *Made;
+      Kept->Made = *Made;
     return Made;
   }
 
@@ -152,7 +157,12 @@ private:
   std::mutex Lock;
   std::map<uint32_t, std::weak_ptr<const HostImage>> Images;
   std::map<uint32_t, std::weak_ptr<const HostLibrary>> Libraries;
-  std::map<std::string, std::weak_ptr<DeviceModel>> DeviceModels;
+  /// What one device has of this model, while a session uses it.
+  struct DevicePart {
+    std::mutex Making; ///< held while it is made
+    std::weak_ptr<DeviceModel> Made;
+  };
+  std::map<std::string, DevicePart> DeviceParts; ///< grows alone
 };
 
 } // namespace kpc::rt

@@ -234,8 +234,9 @@ Status Session::checkRoom(const PortInfo &P, const kpc_tensor &T,
   for (int32_t Axis = 0; Axis < T.rank; ++Axis)
     if (__builtin_mul_overflow(Elements, uint64_t(T.dims[Axis]), &Elements))
       Elements = UINT64_MAX;
+  // The last elements of 4 or 2 bits may fill a part of a byte.
   if (__builtin_mul_overflow(Elements, uint64_t(bitWidth(P.Type)), &Bits) ||
-      Bits / 8 >= Shape.Bytes)
+      Bits / 8 + (Bits % 8 != 0) >= Shape.Bytes)
     return success();
   std::string Needed;
   for (int64_t Dim : Shape.Dims)
@@ -305,10 +306,11 @@ Status Session::checkOverlap() const {
 }
 
 Result<std::span<const int64_t>> Session::valueDims(size_t Index) {
-  if (!Current)
+  const Bound *Of = Ran ? Ran : Current;
+  if (!Of)
     return failure(ErrorCode::Missing,
                    "no shape is bound: prepare or run first");
-  return std::span<const int64_t>(Current->Plan->Values[Index].Dims);
+  return std::span<const int64_t>(Of->Plan->Values[Index].Dims);
 }
 
 // Copies elements stored in another order of dims to the model's order.

@@ -33,7 +33,7 @@ static void readZip(std::span<const uint8_t> Bytes) {
 }
 
 static void readJson(std::string_view Text) {
-  llvm::Expected<llvm::json::Value> V = llvm::json::parse(Text);
+  llvm::Expected<llvm::json::Value> V = parseJson(Text);
   if (!V)
     return llvm::consumeError(V.takeError());
   torch::Program P;

@@ -176,3 +176,76 @@ rows = torch.index_select(x, 0, torch.squeeze(torch.nonzero(torch.gt(torch.selec
 return torch.add(rows, y)""",
     [({"x": SIGNED, "y": X[:2]}, SIGNED[::2] + X[:2]), ({"x": -SIGNED, "y": X[:1]}, -SIGNED[1:2] + X[:1]),
      ({"x": SIGNED, "y": X}, "the data decides a size of 2, but it must be m = 3")], [*ROWS, "--input-shape", "y=m,4"])
+
+# A place or a key that a size decides is no other place or key.
+for _name, _line in (("insert", "torch.insert(ws, n, x)"), ("pop", "_0 = torch.pop(ws, n)"), ("delete", "torch.Delete(ws, n)")):
+    add(f"open_{_name}_refused", "x: Tensor", f"""
+n = torch.size(x, 0)
+ws = [x, torch.mul(x, 2), torch.mul(x, 3)]
+{_line}
+return ws[0]""", "needs a number when compiling", ROWS)
+
+add("open_key_refused", "x: Tensor", """
+d = annotate(Dict[int, Tensor], {2: x, 3: torch.neg(x)})
+return torch.get(d, torch.size(x, 0), torch.mul(x, 5))""", "it looks for a size in a dict", ROWS)
+
+add("open_key_asked_refused", "x: Tensor", """
+d = annotate(Dict[int, Tensor], {2: x})
+if torch.__contains__(d, torch.size(x, 0)):
+  y = torch.neg(x)
+else:
+  y = torch.clone(x)
+return torch.add(y, torch.len(d))""", "it looks for a size in a dict", ROWS)
+
+# Sizes that are known are keys and places; so are names.
+add("known_keys", "x: Tensor", """
+d = annotate(Dict[int, Tensor], {4: x, 3: torch.neg(x)})
+n = torch.size(x, 1)
+ws = [torch.mul(x, 2)]
+torch.insert(ws, n, d[n])
+return torch.add(torch.pop(ws, -1), ws[0])""", two(lambda x: x * 3), ROWS)
+
+# No type of PyTorch has such lists.
+add("endless_list_refused", "x: Tensor", """
+a = annotate(List[List[Tensor]], [])
+_0 = torch.append(a, a)
+return (x, a)""", "or one holds itself", ROWS, ret="Tuple[Tensor, List[List[Tensor]]]")
+
+add("endless_lists_compared_refused", "x: Tensor", """
+a = annotate(List[List[int]], [])
+_0 = torch.append(a, a)
+b = annotate(List[List[int]], [])
+_1 = torch.append(b, b)
+if torch.eq(a, b):
+  x = torch.neg(x)
+else:
+  pass
+return x""", "or one holds itself", ROWS)
+
+add("shared_lists_refused", "x: Tensor", """
+a = [x]
+for _0 in range(40):
+  a = [a, a]
+return a""", "elements", ROWS, ret="List[Tensor]")
+
+add("deep_lists_refused", "x: Tensor", """
+a = [x]
+for _0 in range(200000):
+  a = [a]
+return a""", "nest deeper than 100 levels", ROWS, ret="List[Tensor]")
+
+# The list is held by what goes away alone.
+add("deep_lists_let_go", "x: Tensor", """
+a = [x]
+for _0 in range(200000):
+  a = [a]
+return torch.neg(x)""", two(lambda x: -x), ROWS)
+
+# The first target changes the list that is taken apart.
+add("targets_that_change_the_list", "x: Tensor", """
+p = [1, 2]
+out = x
+for _0 in range(2):
+  a, b, = p
+  out = torch.add(torch.mul(out, a), b)
+return out""", two(lambda x: (x + 2) + 2), ROWS)

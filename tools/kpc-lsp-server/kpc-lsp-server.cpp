@@ -1,4 +1,4 @@
-//===- kpc-lsp-server.cpp - Language server for kpc's IR --------*- C++ -*-===//
+//===- kpc-lsp-server.cpp - Language server for kpc's IR -----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- kpc-opt.cpp - Runs passes on a file of IR ----------------*- C++ -*-===//
+//===- kpc-opt.cpp - Runs passes on a file of IR -------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

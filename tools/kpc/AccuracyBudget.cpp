@@ -64,7 +64,7 @@ AccuracyBudget parseBudget(const std::string &Text) {
   double Value = std::strtod(Number.c_str(), &End);
   std::string Unit = Number.empty() ? "" : End;
   if (Number.empty() || End == Number.c_str() || !std::isfinite(Value))
-    refuse(Text, "expected a number behind '='");
+    refuse(Text, "expected a number after '='");
   if (Budget.Of == AccuracyBudget::Sqnr) {
     if (Unit != "dB" && Unit != "db")
       refuse(Text, "expected sqnr in dB");

@@ -432,7 +432,7 @@ void addCalibrateCommand(CLI::App &Main, Action &Chosen) {
           [A](const std::string &Text) { A->Data = Text; });
   addChoice(
       App, "--method", rangeMethodNames(),
-      "how much of a range is told apart: all (max, the default), a "
+      "how much of a range has codes of its own: all (max, the default), a "
       "percentile of the values, or what keeps their distribution "
       "(entropy) or squares (mse) best",
       [A](const std::string &Word) { A->Method = *rangeMethodByName(Word); });

@@ -140,7 +140,7 @@ splitInput(const std::string &Text, const char *Option, const char *Form) {
 void takeInputShape(const std::string &Text, CompileOptions &Options) {
   constexpr const char *Form =
       "write sizes with commas between, each a number, a name for a dynamic "
-      "dim, or ?: x=batch,3,224,224; nothing behind = for a scalar";
+      "dim, or ?: x=batch,3,224,224; nothing after = for a scalar";
   auto [Name, Sizes] = splitInput(Text, "--input-shape", Form);
   std::vector<std::string> Parts;
   llvm::SmallVector<llvm::StringRef> Words;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/import/ShallowJson.h"
 #include "compiler/import/custom/ElementTypes.h"
 #include "compiler/import/custom/ManifestReader.h"
 #include "llvm/ADT/STLExtras.h"
@@ -168,7 +169,7 @@ std::optional<Dim> ManifestReader::dim(const json::Value &V,
     D.Name = Text->drop_front().str();
     if (isName(D.Name))
       return D;
-    expected(Field, "a name behind '*'", &V);
+    expected(Field, "a name after '*'", &V);
     return std::nullopt;
   }
   std::optional<Expr> E = size(V, Field);
@@ -371,7 +372,7 @@ std::optional<Operator> ManifestReader::read() {
     error("", "cannot read it: " + Buffer.getError().message());
     return std::nullopt;
   }
-  llvm::Expected<json::Value> Read = json::parse((*Buffer)->getBuffer());
+  llvm::Expected<json::Value> Read = parseJson((*Buffer)->getBuffer());
   if (!Read) {
     error("", "expected JSON: " + llvm::toString(Read.takeError()));
     return std::nullopt;

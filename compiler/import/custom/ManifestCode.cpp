@@ -110,7 +110,7 @@ void ManifestReader::readPlaceholders(StringRef Text,
     size_t Close = Text.find('}', Open);
     StringRef Name = Text.slice(Open + 1, Close);
     if (Close == StringRef::npos || !isName(Name))
-      return error(Field, "expected a name and '}' behind '{' in " +
+      return error(Field, "expected a name and '}' after '{' in " +
                               std::string("'") +
                               printable({Text.data(), Text.size()}) + "'");
     std::string Of = Name.str();

@@ -122,8 +122,8 @@ static std::string wayOutOf(std::string_view Domain) {
     return "ONNX Runtime made it for the processor that saved the model: take "
            "the model from before, or save it with ORT_ENABLE_EXTENDED";
   if (Domain == "ai.onnx.contrib")
-    return "these are onnxruntime-extensions, mostly of texts and images: cut "
-           "the model behind them (onnx.utils.extract_model)";
+    return "these are onnxruntime-extensions, mostly of texts and images: "
+           "start the model after them (onnx.utils.extract_model)";
   if (Domain == "org.pytorch.aten" || Domain == "aten" || Domain == "prim")
     return "the exporter fell back to PyTorch's own operators: export with "
            "operator_export_type ONNX, or give kpc a .pt2 file";

@@ -88,11 +88,7 @@ bool Importer::assumeParts(const Expr &A, const Expr &C, NodeImport &Where) {
     diagnostics()
         .warning(Code::ImportAssumed)
         .at(Where.node().place())
-        .message((P.Equal ? P.Left.str() + " must be equal to " + P.Right.str()
-                  : P.Left.isConstant()
-                      ? P.Right.str() + " must be at least " + P.Left.str()
-                      : P.Left.str() + " must be at most " + P.Right.str()) +
-                 ": the node " + Why);
+        .message(P.requirement() + ": the node " + Why);
   }
   return !Parts.empty();
 }

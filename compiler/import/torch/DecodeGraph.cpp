@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/DecodeGraph.h"
+#include "compiler/import/ShallowJson.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -473,7 +474,7 @@ static void leafNames(const json::Value &Spec, const std::string &Path,
   // A dictionary's keys, or a class's fields, are in the context as JSON.
   std::vector<std::string> Keys;
   if (auto Context = O->getString("context")) {
-    llvm::Expected<json::Value> Parsed = json::parse(*Context);
+    llvm::Expected<json::Value> Parsed = parseJson(*Context);
     if (!Parsed)
       llvm::consumeError(Parsed.takeError());
     else if (const json::Array *A = Parsed->getAsArray())
@@ -498,7 +499,7 @@ static void decodeTrees(const json::Object &Module, Program &P) {
     auto Text = Signature ? Signature->getString("out_spec") : std::nullopt;
     if (!Text || Text->size() > 10'000'000)
       return;
-    llvm::Expected<json::Value> Spec = json::parse(*Text);
+    llvm::Expected<json::Value> Spec = parseJson(*Text);
     if (!Spec) {
       llvm::consumeError(Spec.takeError());
       return;

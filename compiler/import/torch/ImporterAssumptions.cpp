@@ -97,9 +97,7 @@ bool Importer::assumeParts(const Expr &A, const Expr &C, NodeImport &Where) {
     Required.push_back(std::move(R));
     Diags.warning(Code::ImportAssumed)
         .at(Place)
-        .message(P.Left.str() +
-                 (P.Equal ? " must be equal to " : " must be at most ") +
-                 P.Right.str() + ": the node" + Why);
+        .message(P.requirement() + ": the node" + Why);
   }
   return !Parts.empty();
 }
@@ -155,8 +153,11 @@ bool Importer::assumeEqual(const Expr &A, const Expr &C, NodeImport &Where) {
   // What holds for all sizes comes before what restricts them.
   if (!shape::remaindersThatMakeEqual(A, C).empty())
     return assumeParts(A, C, Where);
-  if (Known == true)
+  // Types are compared as text: what is equal gets one text where it can.
+  if (Known == true) {
+    assumeParts(A, C, Where);
     return true;
+  }
   if (assumeSymbol(A, C, Where) || assumeMultiples(A, C, Where) ||
       assumeParts(A, C, Where))
     return true;

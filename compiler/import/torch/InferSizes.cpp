@@ -59,7 +59,7 @@ static std::optional<Dims> completed(NodeImport &N, Dims Wanted,
   if (!Open)
     return Wanted;
   if (Others == Expr(0))
-    return N.fail(Code::ImportShape, "a size of -1 beside one of 0"),
+    return N.fail(Code::ImportShape, "a size of -1 next to one of 0"),
            std::nullopt;
   const shape::Facts &Known = N.importer().facts();
   Wanted[*Open] = Known.simplify(Count.floorDiv(Others));

@@ -14,6 +14,7 @@
 /// nothing.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/ShallowJson.h"
 #include "compiler/import/torch/DecodeGraph.h"
 #include "compiler/import/torch/SavedTensors.h"
 #include "compiler/import/torch/Zip.h"
@@ -29,8 +30,6 @@ using llvm::StringRef;
 
 /// Bytes of JSON in one file: that of a model of 100,000 operators is 200 MB.
 static constexpr uint64_t MostJson = uint64_t(1) << 30;
-/// Lists in lists: expressions of sizes are text, graphs nest a few times.
-static constexpr unsigned DeepestJson = 200;
 /// The major versions of the graph's schema that kpc knows: PyTorch 2.5 to now.
 static constexpr int64_t OldestSchema = 7, NewestSchema = 8;
 /// The version of the archive's layout that kpc knows.
@@ -51,27 +50,6 @@ static constexpr const char *PlainTensors =
     "save the program with plain dense tensors as its weights";
 /// The hint where an archive is of a newer kind.
 static constexpr const char *Newer = "update kpc, or export the model to ONNX";
-
-/// LLVM's parser recurses as deep as the text does.
-static bool isShallow(std::string_view Text) {
-  unsigned Depth = 0;
-  bool Quoted = false;
-  for (size_t I = 0; I < Text.size(); ++I) {
-    char C = Text[I];
-    if (Quoted) {
-      I += C == '\\';
-      Quoted = C != '"';
-    } else if (C == '"') {
-      Quoted = true;
-    } else if (C == '[' || C == '{') {
-      if (++Depth > DeepestJson)
-        return false;
-    } else if ((C == ']' || C == '}') && Depth > 0) {
-      --Depth;
-    }
-  }
-  return true;
-}
 
 namespace {
 
@@ -205,7 +183,7 @@ std::optional<json::Value> ArchiveReader::readJson(const std::string &Name) {
     fail(Code::ImportMalformed, Why);
     return std::nullopt;
   }
-  if (!isShallow(Data->text())) {
+  if (!isShallowJson(Data->text())) {
     fail(Code::ImportTooDeep, "'" + Name + "' nests deeper than " +
                                   std::to_string(DeepestJson) + " levels");
     return std::nullopt;

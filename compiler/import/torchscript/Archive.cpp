@@ -126,17 +126,63 @@ std::string ScriptFile::place(unsigned Line) const {
   return Name + " line " + std::to_string(Line);
 }
 
-/// One record: where it starts in the archive's source, then the user's text,
-/// file and line, and the place in that text.
-static std::string placeOf(const PickleValue &Range,
-                           const std::vector<const PickleValue *> &Strings) {
-  auto Text = [&](const PickleValue &Index) -> std::string_view {
+static uint64_t newlines(std::string_view Text) {
+  return static_cast<uint64_t>(std::count(Text.begin(), Text.end(), '\n'));
+}
+
+namespace {
+
+/// The user's places that a debug pickle names. Millions of records may share
+/// one text: its pieces are counted once.
+class PlaceTable {
+public:
+  explicit PlaceTable(const std::vector<const PickleValue *> &Strings)
+      : Strings(Strings) {}
+
+  /// One record: the user's text, file and line, and the place in that text.
+  std::string placeOf(const PickleValue &Range);
+
+private:
+  /// A piece of a text, mostly a line.
+  struct Piece {
+    uint64_t Start;    ///< in the text
+    uint64_t Newlines; ///< in front of it
+    std::string_view Text;
+  };
+
+  std::string_view text(const PickleValue &Index) const {
     if (Index.Is != Kind::Int || Index.Int < 0 ||
         static_cast<size_t>(Index.Int) >= Strings.size() ||
         Strings[static_cast<size_t>(Index.Int)]->Is != Kind::Text)
       return {};
     return Strings[static_cast<size_t>(Index.Int)]->Text;
-  };
+  }
+  const std::vector<Piece> &piecesOf(const PickleValue &List);
+
+  const std::vector<const PickleValue *> &Strings;
+  std::map<const PickleValue *, std::vector<Piece>> Known;
+};
+
+} // namespace
+
+const std::vector<PlaceTable::Piece> &
+PlaceTable::piecesOf(const PickleValue &List) {
+  auto [It, IsNew] = Known.try_emplace(&List);
+  if (!IsNew)
+    return It->second;
+  uint64_t Start = 0, Newlines = 0;
+  for (const PickleValue *Index : List.Items) {
+    std::string_view Text = text(*Index);
+    if (Text.empty())
+      continue;
+    It->second.push_back({Start, Newlines, Text});
+    Start += Text.size();
+    Newlines += newlines(Text);
+  }
+  return It->second;
+}
+
+std::string PlaceTable::placeOf(const PickleValue &Range) {
   if (Range.Is != Kind::Tuple || Range.Items.size() != 3 ||
       Range.Items[1]->Is != Kind::Int)
     return {};
@@ -144,31 +190,29 @@ static std::string placeOf(const PickleValue &Range,
   if (Source.Is != Kind::Tuple || Source.Items.size() != 3 ||
       Source.Items[0]->Is != Kind::List || Source.Items[2]->Is != Kind::Int)
     return {};
-  std::string_view File = Text(*Source.Items[1]);
+  std::string_view File = text(*Source.Items[1]);
+  const std::vector<Piece> &Pieces = piecesOf(*Source.Items[0]);
+  uint64_t At =
+               static_cast<uint64_t>(std::max<int64_t>(Range.Items[1]->Int, 0)),
+           Line = static_cast<uint64_t>(Source.Items[2]->Int);
   if (File.empty())
     return {};
-  // The text comes in pieces, mostly a line each.
-  int64_t At = Range.Items[1]->Int, Line = Source.Items[2]->Int;
-  std::string Shown;
-  for (const PickleValue *Piece : Source.Items[0]->Items) {
-    std::string_view Part = Text(*Piece);
-    auto Size = static_cast<int64_t>(Part.size());
-    if (At >= Size) {
-      Line += std::count(Part.begin(), Part.end(), '\n');
-      At -= Size;
-      continue;
-    }
-    size_t Place = static_cast<size_t>(std::max<int64_t>(At, 0));
-    Line += std::count(Part.begin(), Part.begin() + static_cast<int64_t>(Place),
-                       '\n');
-    size_t Start = Part.rfind('\n', Place) + 1; // npos + 1 is 0
-    Shown = Part.substr(Start, Part.find('\n', Place) - Start);
-    break;
+  std::string_view Shown;
+  auto After =
+      std::upper_bound(Pieces.begin(), Pieces.end(), At,
+                       [](uint64_t V, const Piece &P) { return V < P.Start; });
+  if (After != Pieces.begin()) {
+    const Piece &P = *std::prev(After);
+    std::string_view Front = P.Text.substr(0, At - P.Start);
+    Line += P.Newlines + newlines(Front);
+    Shown = P.Text.substr(Front.rfind('\n') + 1); // npos + 1 is 0
+    Shown = Shown.substr(0, Shown.find('\n'));
+    Shown.remove_prefix(std::min(Shown.find_first_not_of(" \t"), Shown.size()));
   }
-  size_t First = Shown.find_first_not_of(" \t");
-  Shown.erase(0, First == std::string::npos ? Shown.size() : First);
+  constexpr size_t LongestShown = 200;
   return std::string(File.substr(File.rfind('/') + 1)) + ":" +
-         std::to_string(Line) + (Shown.empty() ? "" : ": " + Shown);
+         std::to_string(Line) + (Shown.empty() ? "" : ": ") +
+         std::string(Shown.substr(0, LongestShown));
 }
 
 /// The archive may say nothing of its lines, or what kpc cannot read: then its
@@ -182,6 +226,7 @@ void Archive::readPlaces(ScriptFile &F, std::string_view Text) {
       P->root().Items[0]->Text != "FORMAT_WITH_STRING_TABLE" ||
       P->root().Items[2]->Is != Kind::Tuple)
     return;
+  PlaceTable Users(P->root().Items[1]->Items);
   size_t At = 0;
   unsigned Line = 1;
   for (const PickleValue *Record : P->root().Items[2]->Items) {
@@ -192,7 +237,7 @@ void Archive::readPlaces(ScriptFile &F, std::string_view Text) {
     // Records are in the order of the text.
     for (; At < Text.size() && At < Start; ++At)
       Line += Text[At] == '\n';
-    std::string Place = placeOf(*Record->Items[1], P->root().Items[1]->Items);
+    std::string Place = Users.placeOf(*Record->Items[1]);
     if (!Place.empty())
       F.Places.emplace(Line, std::move(Place));
   }

@@ -74,7 +74,10 @@ std::optional<Datum> Evaluator::callSequence(const std::string &Name,
       return unknownNumber("the step of a range is none");
     Expr Reach = A[1].Value.Int - A[0].Value.Int;
     Expr Length = *Step > 0 ? Reach.ceilDiv(Expr(*Step))
-                            : (Expr(0) - Reach).ceilDiv(Expr(-*Step));
+                            : (Expr(0) - Reach).ceilDiv(Expr(0) - Expr(*Step));
+    if (Length.overflowed())
+      return fail(Code::ImportTooLarge,
+                  "runs a loop of more than 2^63 iterations", FewerRounds);
     if (Low && High)
       return Datum::ofInt(
           std::max<int64_t>(Length.asConstant().value_or(0), 0));
@@ -128,12 +131,7 @@ std::optional<Datum> Evaluator::callDict(const std::string &Name,
   size_t Count = A.size();
   Datum Of = A[0].Value;
   std::vector<Datum> &Items = *Of.Items;
-  auto Key = [&](const Datum &Wanted) {
-    for (size_t I = 0; I + 1 < Items.size(); I += 2)
-      if (same(Items[I], Wanted).value_or(false))
-        return static_cast<int64_t>(I);
-    return int64_t(-1);
-  };
+  constexpr const char *OpenKey = "it looks for a size in a dict";
   auto EachSecond = [&](size_t First) {
     std::vector<Datum> Part;
     for (size_t I = First; I < Items.size(); I += 2)
@@ -141,16 +139,21 @@ std::optional<Datum> Evaluator::callDict(const std::string &Name,
     return charge(Part.size()) ? Datum::ofList(std::move(Part)) : Datum();
   };
   auto Set = [&](const Datum &Wanted, const Datum &V) {
-    int64_t At = Key(Wanted);
-    if (At >= 0)
-      Items[static_cast<size_t>(At) + 1] = V;
+    std::optional<int64_t> At = placeOfKey(Of, Wanted);
+    if (!At)
+      unknownNumber(OpenKey);
+    else if (*At >= 0)
+      Items[static_cast<size_t>(*At) + 1] = V;
     else if (charge(2))
       Items.insert(Items.end(), {Wanted, V});
   };
   if (Name == "len")
     return Datum::ofInt(static_cast<int64_t>(Items.size() / 2));
-  if (Name == "__contains__" && Count == 2)
-    return Datum::ofBool(Key(A[1].Value) >= 0);
+  if (Name == "__contains__" && Count == 2) {
+    std::optional<int64_t> At = placeOfKey(Of, A[1].Value);
+    return At ? Datum::ofBool(*At >= 0)
+              : Datum::ofText(OpenKey, Kind::Unsettled);
+  }
   if (Name == "__getitem__" && Count == 2)
     return element(Of, A[1].Value);
   if (Name == "keys")
@@ -164,8 +167,10 @@ std::optional<Datum> Evaluator::callDict(const std::string &Name,
     return charge(Items.size()) ? Datum::ofList(std::move(Pairs)) : Datum();
   }
   if (Name == "get" && Count >= 2) {
-    int64_t At = Key(A[1].Value);
-    return At >= 0     ? Items[static_cast<size_t>(At) + 1]
+    std::optional<int64_t> At = placeOfKey(Of, A[1].Value);
+    if (!At)
+      return unknownNumber(OpenKey);
+    return *At >= 0    ? Items[static_cast<size_t>(*At) + 1]
            : Count > 2 ? A[2].Value
                        : Datum();
   }
@@ -174,9 +179,9 @@ std::optional<Datum> Evaluator::callDict(const std::string &Name,
     return Datum();
   }
   if (Name == "setdefault" && Count == 3) {
-    if (Key(A[1].Value) < 0)
+    if (placeOfKey(Of, A[1].Value).value_or(-1) < 0)
       Set(A[1].Value, A[2].Value);
-    return element(Of, A[1].Value);
+    return Bad ? Datum() : element(Of, A[1].Value);
   }
   if (Name == "update" && Count == 2 && A[1].Value.Is == Kind::Dict) {
     std::vector<Datum> More = *A[1].Value.Items;
@@ -192,13 +197,15 @@ std::optional<Datum> Evaluator::callDict(const std::string &Name,
   }
   bool Last = Name == "popitem" && Count == 1;
   if (Last || ((Name == "pop" || Name == "Delete") && Count >= 2)) {
-    int64_t At =
-        Last ? static_cast<int64_t>(Items.size()) - 2 : Key(A[1].Value);
-    if (At < 0 && Count > 2)
+    std::optional<int64_t> At = Last ? static_cast<int64_t>(Items.size()) - 2
+                                     : placeOfKey(Of, A[1].Value);
+    if (!At)
+      return unknownNumber(OpenKey);
+    if (*At < 0 && Count > 2)
       return A[2].Value;
-    if (At < 0)
+    if (*At < 0)
       return fail(Code::ImportMalformed, "the dict has no such key");
-    auto First = Items.begin() + At;
+    auto First = Items.begin() + *At;
     Datum Pair = Datum::ofList({First[0], First[1]}, Kind::Tuple);
     Items.erase(First, First + 2);
     return Last ? Pair : Name == "pop" ? (*Pair.Items)[1] : Datum();
@@ -266,10 +273,16 @@ std::optional<Datum> Evaluator::callList(const std::string &Name,
     std::optional<int64_t> At = Find(A[1].Value);
     if (!At)
       return unknownNumber("it looks for a size in a list");
-    if (Name == "count")
-      return Datum::ofInt(llvm::count_if(Items, [&](const Datum &D) {
-        return same(D, A[1].Value).value_or(false);
-      }));
+    if (Name == "count") {
+      int64_t Found = 0;
+      for (const Datum &D : Items) {
+        std::optional<bool> Equal = same(D, A[1].Value);
+        if (!Equal)
+          return unknownNumber("it counts a size in a list");
+        Found += *Equal;
+      }
+      return Datum::ofInt(Found);
+    }
     if (*At < 0)
       return fail(Code::ImportMalformed,
                   "looks for an element that the list has not");
@@ -284,7 +297,10 @@ std::optional<Datum> Evaluator::callList(const std::string &Name,
   if (Name == "sorted" && Count == 1 && Plain)
     return sorted(Of, false);
   if (Name == "sort" && Plain && Of.Is == Kind::List && Count <= 2) {
-    Datum Result = sorted(Of, Count > 1 && truth(A[1].Value).value_or(false));
+    std::optional<bool> Reversed = Count > 1 ? truth(A[1].Value) : false;
+    if (!Reversed)
+      return unknownNumber("it sorts in an order");
+    Datum Result = sorted(Of, *Reversed);
     if (!Bad)
       Items = *Result.Items;
     return Datum();
@@ -322,8 +338,10 @@ std::optional<Datum> Evaluator::callList(const std::string &Name,
   }
   if (Name == "pop") {
     int64_t Size = static_cast<int64_t>(Items.size());
-    int64_t At = Count > 1 ? A[1].Value.asInt().value_or(-1) : -1;
-    At = At < 0 ? At + Size : At;
+    std::optional<int64_t> Given = Count > 1 ? A[1].Value.asInt() : -1;
+    if (!Given)
+      return unknownNumber("it takes a part out of a list");
+    int64_t At = *Given < 0 ? *Given + Size : *Given;
     if (At < 0 || At >= Size)
       return fail(Code::ImportMalformed, "pops what the list has not");
     Datum Last = Items[static_cast<size_t>(At)];
@@ -332,8 +350,11 @@ std::optional<Datum> Evaluator::callList(const std::string &Name,
   }
   if (Name == "insert" && Count == 3) {
     auto Size = static_cast<int64_t>(Items.size());
-    int64_t At = A[1].Value.asInt().value_or(0);
-    At = std::clamp<int64_t>(At < 0 ? At + Size : At, 0, Size);
+    std::optional<int64_t> Given = A[1].Value.asInt();
+    if (!Given)
+      return unknownNumber("it inserts into a list");
+    int64_t At =
+        std::clamp<int64_t>(*Given < 0 ? *Given + Size : *Given, 0, Size);
     if (charge(1))
       Items.insert(Items.begin() + At, A[2].Value);
     return Datum();
@@ -345,7 +366,9 @@ std::optional<Datum> Evaluator::callList(const std::string &Name,
       return unknownNumber("it picks from a list");
     int64_t I = *At < 0 ? *At + Size : *At;
     if (I < 0 || I >= Size)
-      return fail(Code::ImportMalformed, "writes behind a list's end");
+      return fail(Code::ImportMalformed,
+                  "expected an index below " + std::to_string(Size) +
+                      " into a list, got " + std::to_string(*At));
     Items[static_cast<size_t>(I)] = A[2].Value;
     return Of;
   }

@@ -30,7 +30,8 @@ using shape::Expr;
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-std::optional<bool> Evaluator::same(const Datum &A, const Datum &B) {
+std::optional<bool> Evaluator::same(const Datum &A, const Datum &B,
+                                    unsigned Level) {
   if (A.isNumber() && B.isNumber()) {
     if (A.Is != Kind::Float && B.Is != Kind::Float)
       return Into.facts().isEqual(A.Int, B.Int);
@@ -42,8 +43,13 @@ std::optional<bool> Evaluator::same(const Datum &A, const Datum &B) {
   if (A.isSequence()) {
     if (A.Items->size() != B.Items->size())
       return false;
+    // A list may hold itself, or one other many times over.
+    if (!charge(1) || Level > DeepestLists) {
+      fail(Code::ImportTooDeep, DeepLists);
+      return std::nullopt;
+    }
     for (size_t I = 0; I < A.Items->size(); ++I) {
-      std::optional<bool> Equal = same((*A.Items)[I], (*B.Items)[I]);
+      std::optional<bool> Equal = same((*A.Items)[I], (*B.Items)[I], Level + 1);
       if (!Equal || !*Equal)
         return Equal;
     }
@@ -57,11 +63,14 @@ std::optional<bool> Evaluator::same(const Datum &A, const Datum &B) {
   return A.Text == B.Text;
 }
 
-static std::string shown(const Datum &V) {
+static std::string shown(const Datum &V, unsigned Level = 0) {
+  constexpr unsigned MostLevels = 3;
   if (V.isSequence()) {
+    if (Level == MostLevels)
+      return "[...]";
     std::string Out;
     for (size_t I = 0; I < V.Items->size() && I < 20; ++I)
-      Out += (I ? ", " : "") + shown((*V.Items)[I]);
+      Out += (I ? ", " : "") + shown((*V.Items)[I], Level + 1);
     return "[" + Out + (V.Items->size() > 20 ? ", ...]" : "]");
   }
   if (V.Is == Datum::Kind::Text)
@@ -157,8 +166,11 @@ static std::optional<Expr> whole(StringRef Name, const Expr &A, const Expr &B) {
     return Y && *Y > 0 ? std::optional(A.floorDiv(B)) : std::nullopt;
   }
   if (Name == "remainder") {
-    if (X && Y && *Y != 0)
-      return Expr(*X - floorOf(*X, *Y) * *Y);
+    if (X && Y && *Y != 0) {
+      // As Python has it: of the divisor's sign.
+      int64_t Rest = *X % *Y;
+      return Expr(Rest && (Rest < 0) != (*Y < 0) ? Rest + *Y : Rest);
+    }
     return Y && *Y > 0 ? std::optional(A.mod(B)) : std::nullopt;
   }
   if (!X || !Y)
@@ -423,10 +435,12 @@ std::optional<Datum> Evaluator::callNumber(const std::string &Name,
     return Open;
   }
   if ((Name == "__is__" || Name == "__isnot__") && Count == 2) {
-    bool Same = At(0).isNone() && At(1).isNone();
+    std::optional<bool> Same = At(0).isNone() && At(1).isNone();
     if (!At(0).isNone() && !At(1).isNone())
-      Same = same(At(0), At(1)).value_or(false);
-    return Datum::ofBool(Same == (Name == "__is__"));
+      Same = same(At(0), At(1));
+    return Same ? Datum::ofBool(*Same == (Name == "__is__"))
+                : Datum::ofText("it asks whether two sizes are one",
+                                Kind::Unsettled);
   }
   if (Name == "eq" || Name == "ne" || Name == "lt" || Name == "le" ||
       Name == "gt" || Name == "ge") {

@@ -59,8 +59,11 @@ std::optional<Datum> Evaluator::callTensor(const std::string &Name,
                          : ": " + printable(A[0].Value.Text)),
                 "give other sizes or values of the inputs");
   if (Name == "_assert" && !A.empty()) {
-    if (truth(A[0].Value) == false)
+    std::optional<bool> Holds = truth(A[0].Value);
+    if (Holds == false)
       return fail(Code::ImportUnsupported, "an assertion of the program fails");
+    if (!Holds)
+      noteUnchecked(Frames.back().Line);
     return Datum();
   }
   // A task has run where it was started.

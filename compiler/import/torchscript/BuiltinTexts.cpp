@@ -195,8 +195,11 @@ std::optional<Datum> Evaluator::callText(const std::string &Name,
   }
   if ((Name == "ljust" || Name == "rjust" || Name == "zfill") &&
       A.size() >= 2) {
-    int64_t Wide = A[1].Value.asInt().value_or(0);
-    int64_t More = std::max<int64_t>(Wide - static_cast<int64_t>(Of.size()), 0);
+    std::optional<int64_t> Wide = A[1].Value.asInt();
+    if (!Wide)
+      return unknownNumber("it fills up a string");
+    int64_t More = std::max<int64_t>(*Wide, static_cast<int64_t>(Of.size())) -
+                   static_cast<int64_t>(Of.size());
     if (!charge(static_cast<uint64_t>(More)))
       return Datum();
     std::string Fill(static_cast<size_t>(More),

@@ -37,10 +37,60 @@ Datum Datum::ofText(std::string V, Kind Is) {
   return D;
 }
 
+namespace {
+
+/// Takes values apart that nothing else holds. Their destructors would call
+/// one another as deep as lists and objects nest, which a file decides.
+class Release {
+public:
+  void take(Datum &V) {
+    if (V.Items || V.Object)
+      Waiting.push_back(std::move(V));
+  }
+  void run() {
+    while (!Waiting.empty()) {
+      Datum V = std::move(Waiting.back());
+      Waiting.pop_back();
+      if (V.Items && V.Items.use_count() == 1)
+        for (Datum &Part : *V.Items)
+          take(Part);
+      if (V.Object && V.Object.use_count() == 1)
+        for (auto &[Name, Part] : V.Object->Attributes)
+          take(Part);
+    }
+  }
+
+private:
+  std::vector<Datum> Waiting;
+};
+
+} // namespace
+
 Datum Datum::ofList(std::vector<Datum> V, Kind Is) {
   Datum D;
   D.Is = Is;
-  D.Items = std::make_shared<std::vector<Datum>>(std::move(V));
+  D.Items = std::shared_ptr<std::vector<Datum>>(
+      new std::vector<Datum>(std::move(V)), [](std::vector<Datum> *Parts) {
+        Release Inner;
+        for (Datum &Part : *Parts)
+          Inner.take(Part);
+        delete Parts;
+        Inner.run();
+      });
+  return D;
+}
+
+Datum Datum::ofObject(const std::string &Class, const std::string &Path) {
+  Datum D;
+  D.Is = Kind::Object;
+  D.Object = std::shared_ptr<Instance>(new Instance{Class, Path, {}},
+                                       [](Instance *Of) {
+                                         Release Inner;
+                                         for (auto &[Name, V] : Of->Attributes)
+                                           Inner.take(V);
+                                         delete Of;
+                                         Inner.run();
+                                       });
   return D;
 }
 

@@ -60,6 +60,8 @@ struct Datum {
   static Datum ofFloat(double V);
   static Datum ofText(std::string V, Kind Is = Kind::Text);
   static Datum ofList(std::vector<Datum> V, Kind Is = Kind::List);
+  /// An object without attributes.
+  static Datum ofObject(const std::string &Class, const std::string &Path);
 
   bool isNone() const { return Is == Kind::None; }
   bool isTensor() const { return Is == Kind::Tensor; }

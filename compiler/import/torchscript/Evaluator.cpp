@@ -210,12 +210,26 @@ Datum Evaluator::attribute(const Datum &Of, const std::string &Name) {
                                            Of.kindText());
 }
 
+std::optional<int64_t> Evaluator::placeOfKey(const Datum &Dict,
+                                             const Datum &Key) {
+  for (size_t I = 0; I + 1 < Dict.Items->size(); I += 2) {
+    std::optional<bool> Equal = same((*Dict.Items)[I], Key);
+    if (!Equal)
+      return std::nullopt;
+    if (*Equal)
+      return static_cast<int64_t>(I);
+  }
+  return -1;
+}
+
 Datum Evaluator::element(const Datum &Of, const Datum &At) {
   if (Of.Is == Kind::Dict) {
-    for (size_t I = 0; I + 1 < Of.Items->size(); I += 2)
-      if (same((*Of.Items)[I], At).value_or(false))
-        return (*Of.Items)[I + 1];
-    return fail(Code::ImportMalformed, "the dict has no such key");
+    std::optional<int64_t> Place = placeOfKey(Of, At);
+    if (!Place)
+      return unknownNumber("it looks for a size in a dict");
+    if (*Place < 0)
+      return fail(Code::ImportMalformed, "the dict has no such key");
+    return (*Of.Items)[static_cast<size_t>(*Place) + 1];
   }
   // A ModuleList or a ModuleDict.
   if (Of.Is == Kind::Object) {
@@ -433,11 +447,7 @@ Datum Evaluator::callNamed(const std::string &Name, PassedList Arguments) {
     Tuple.Text = Class.str();
     return Tuple;
   }
-  Datum Object;
-  Object.Is = Kind::Object;
-  Object.Object = std::make_shared<Instance>();
-  Object.Object->Class = Class.str();
-  Object.Object->Path = "(" + Of.TheClass->Name + ")";
+  Datum Object = Datum::ofObject(Class.str(), "(" + Of.TheClass->Name + ")");
   if (!Makes)
     callMethod(Object, "__init__", std::move(Arguments));
   return Object;

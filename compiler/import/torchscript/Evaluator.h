@@ -46,6 +46,10 @@ public:
   static constexpr uint64_t MostItems = 5'000'000;
   /// Calls and expressions within each other.
   static constexpr unsigned Deepest = 1000;
+  /// Levels of lists and objects in one another.
+  static constexpr unsigned DeepestLists = 100;
+  static constexpr const char *DeepLists =
+      "lists nest deeper than 100 levels, or one holds itself";
 
   Evaluator(Archive &Script, torch::Program &P, torch::Importer &Into,
             const WeightStore &Weights, std::vector<std::string> &Notes)
@@ -73,8 +77,12 @@ public:
   mlir::Value valueOf(const Datum &Tensor);
   /// A tensor of no dimensions that holds a number.
   Datum scalarTensor(const Datum &Number);
-  /// Whether two values are equal; none where sizes decide.
-  std::optional<bool> same(const Datum &A, const Datum &B);
+  /// Whether two values are equal; none where sizes decide. `Level`: of lists
+  /// in lists.
+  std::optional<bool> same(const Datum &A, const Datum &B, unsigned Level = 0);
+  /// Whether the lists in `V` end, and have no more parts than a program may
+  /// make; else that is reported. What is given back is walked after this.
+  bool ends(const Datum &V);
   /// Whether the program read an attribute before it assigned it.
   bool isReadFirst(const std::string &Path) const {
     return ReadFirst.count(Path) != 0;
@@ -113,6 +121,8 @@ private:
   std::optional<Datum> runBlock(const std::vector<Statement> &Block);
   std::optional<Datum> runStatement(const Statement &S);
   std::optional<Datum> runBranch(const Statement &S);
+  /// Says that what the line checks is left out.
+  void noteUnchecked(unsigned Line);
   std::optional<Datum> runLoop(const Statement &S);
   /// Whether `S` is a branch that a tensor decides and kpc can compile; then it
   /// is done, or reported.
@@ -136,6 +146,7 @@ private:
   /// what outlives it. `List` is the one that changes.
   bool mayChange(const std::string &What, const Datum *List = nullptr);
   void assign(const Node &Target, const Datum &V);
+  void takeApart(const std::vector<Node> &Targets, const Datum &V);
   Datum evaluate(const Node &N);
   Datum evaluateCall(const Node &N);
   Datum evaluateNamed(const Node &N, const std::string &Name,
@@ -151,6 +162,9 @@ private:
   Datum callTop(const Datum &Top, const Class &Of, const ScriptFile &File,
                 const Function &F, PassedList Arguments);
   Datum element(const Datum &Of, const Datum &At);
+  /// Where a key stands in a dict; -1 where it does not, none where sizes
+  /// decide.
+  std::optional<int64_t> placeOfKey(const Datum &Dict, const Datum &Key);
   PassedList arguments(const Node &Call);
   Datum callMethod(const Datum &Self, const std::string &Name,
                    PassedList Arguments);

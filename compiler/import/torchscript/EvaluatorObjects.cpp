@@ -145,6 +145,24 @@ Datum Evaluator::enumObject(const PickleValue &V) {
 // Objects of the archive
 //===----------------------------------------------------------------------===//
 
+bool Evaluator::ends(const Datum &V) {
+  std::vector<std::pair<const Datum *, unsigned>> Waiting = {{&V, 0}};
+  std::set<const Instance *> Seen;
+  while (!Waiting.empty() && !Bad) {
+    auto [Of, Level] = Waiting.back();
+    Waiting.pop_back();
+    if (Level > DeepestLists)
+      fail(Code::ImportTooDeep, DeepLists);
+    else if (Of->isSequence() && charge(Of->Items->size()))
+      for (const Datum &Part : *Of->Items)
+        Waiting.emplace_back(&Part, Level + 1);
+    else if (Of->Is == Kind::Object && Seen.insert(Of->Object.get()).second)
+      for (const auto &[Name, Part] : Of->Object->Attributes)
+        Waiting.emplace_back(&Part, Level + 1);
+  }
+  return !Bad;
+}
+
 Datum Evaluator::object(const PickleValue &V, const std::string &Path) {
   if (auto It = Presets.find(Path); It != Presets.end())
     return It->second;
@@ -190,11 +208,7 @@ Datum Evaluator::object(const PickleValue &V, const std::string &Path) {
   // A module that two others hold is one.
   if (auto It = Objects.find(&V); It != Objects.end())
     return It->second;
-  Datum D;
-  D.Is = Kind::Object;
-  D.Object = std::make_shared<Instance>();
-  D.Object->Class = V.Text;
-  D.Object->Path = Path;
+  Datum D = Datum::ofObject(V.Text, Path);
   Objects.emplace(&V, D);
   if (V.Items.empty())
     return D;

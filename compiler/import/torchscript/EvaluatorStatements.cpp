@@ -45,16 +45,7 @@ std::optional<Datum> Evaluator::runStatement(const Statement &S) {
       assign(S.Targets.front(), V);
       break;
     }
-    if (!V.isSequence() || V.Items->size() != S.Targets.size()) {
-      fail(Code::ImportMalformed, "takes " + V.kindText() + " apart into " +
-                                      std::to_string(S.Targets.size()) +
-                                      " values");
-      break;
-    }
-    // A copy: an assignment may change the list.
-    std::vector<Datum> Parts = *V.Items;
-    for (auto [Target, Part] : llvm::zip(S.Targets, Parts))
-      assign(Target, Part);
+    takeApart(S.Targets, V);
     break;
   }
   case Statement::Kind::Declare:
@@ -93,14 +84,18 @@ static bool raises(const std::vector<Statement> &Block) {
   });
 }
 
+void Evaluator::noteUnchecked(unsigned Line) {
+  note("a check is left out, as it is known only when the model runs: " +
+       printable(Frames.back().File->place(Line)));
+}
+
 std::optional<Datum> Evaluator::runBranch(const Statement &S) {
   Datum Condition = evaluate(*S.Value);
   if (Bad)
     return std::nullopt;
   std::optional<bool> Takes = truth(Condition);
   if (!Takes && raises(S.Body) != raises(S.Else)) {
-    note("a check is left out, as it is known only when the model runs: " +
-         printable(Frames.back().File->place(S.Line)));
+    noteUnchecked(S.Line);
     Takes = raises(S.Else);
   }
   if (!Takes && branchOnEmpty(S, Condition))
@@ -164,15 +159,24 @@ std::optional<Datum> Evaluator::runLoop(const Statement &S) {
     Datum Now = (*Over.Items)[I];
     if (S.Targets.size() == 1)
       assign(S.Targets.front(), Now);
-    else if (Now.isSequence() && Now.Items->size() == S.Targets.size())
-      for (auto [Target, Part] : llvm::zip(S.Targets, *Now.Items))
-        assign(Target, Part);
     else
-      fail(Code::ImportMalformed, "takes " + Now.kindText() + " apart");
+      takeApart(S.Targets, Now);
     if (std::optional<Datum> Result = runBlock(S.Body))
       return Result;
   }
   return std::nullopt;
+}
+
+void Evaluator::takeApart(const std::vector<Node> &Targets, const Datum &V) {
+  if (!V.isSequence() || V.Items->size() != Targets.size()) {
+    fail(Code::ImportMalformed, "takes " + V.kindText() + " apart into " +
+                                    std::to_string(Targets.size()) + " values");
+    return;
+  }
+  // A copy: an assignment may change the list.
+  std::vector<Datum> Parts = *V.Items;
+  for (auto [Target, Part] : llvm::zip(Targets, Parts))
+    assign(Target, Part);
 }
 
 void Evaluator::assign(const Node &Target, const Datum &V) {

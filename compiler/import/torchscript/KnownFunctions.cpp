@@ -399,18 +399,22 @@ struct Callees {
 };
 } // namespace
 
+/// The forms are text of this file, parsed once for all threads.
 static const ScriptFile &parsedForm(const KnownFunction &K) {
-  static std::map<const KnownFunction *, ScriptFile> Parsed;
-  ScriptFile &F = Parsed[&K];
-  if (!F.Name.empty())
-    return F;
-  std::string Why;
-  std::optional<SourceFile> Source = parseSource(K.Form, Why);
-  if (!Source)
-    llvm::report_fatal_error(StringRef(Why));
-  F.Name = ("kpc's form of " + K.Name).str();
-  F.Source = std::move(*Source);
-  return F;
+  static const auto Parsed = [] {
+    std::map<const KnownFunction *, ScriptFile> All;
+    for (const KnownFunction &Each : knownFunctions()) {
+      std::string Why;
+      std::optional<SourceFile> Source = parseSource(Each.Form, Why);
+      if (!Source)
+        llvm::report_fatal_error(StringRef(Why));
+      ScriptFile &F = All[&Each];
+      F.Name = ("kpc's form of " + Each.Name).str();
+      F.Source = std::move(*Source);
+    }
+    return All;
+  }();
+  return Parsed.find(&K)->second;
 }
 
 std::optional<KnownForm> knownForm(const std::string &Name,

@@ -231,7 +231,7 @@ bool Walk::body(torch::Importer &Into, const Function &F, const KeptMap &State,
     return false;
   std::map<std::string, Datum> Before = attributesOf(Top);
   std::optional<Datum> Result = E.run(Top, F.Name, Arguments);
-  if (!Result)
+  if (!Result || !E.ends(*Result) || !E.ends(Top))
     return false;
   addOutputs(E, *Result, "");
   findChanged(E, Top, Before);

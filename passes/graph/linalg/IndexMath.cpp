@@ -1,4 +1,4 @@
-//===- IndexMath.cpp - Index arithmetic in a generic's body -*- C++ -*-===//
+//===- IndexMath.cpp - Index arithmetic in a generic's body --------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

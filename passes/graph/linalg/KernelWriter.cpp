@@ -1,4 +1,4 @@
-//===- KernelWriter.cpp - Writes one kernel in linalg form -*- C++ -*-===//
+//===- KernelWriter.cpp - Writes one kernel in linalg form ---------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LowerAttention.cpp - Attention as one op of a kernel -----*- C++ -*-===//
+//===- LowerAttention.cpp - Attention as one op of a kernel --------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LowerContraction.cpp - GEMMs and convolutions ------------*- C++ -*-===//
+//===- LowerContraction.cpp - GEMMs and convolutions ---------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LowerElementwise.cpp - Elementwise ops as scalar bodies -*- C++ -*-===//
+//===- LowerElementwise.cpp - Elementwise ops as scalar bodies -----------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

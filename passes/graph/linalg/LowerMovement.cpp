@@ -1,4 +1,4 @@
-//===- LowerMovement.cpp - Ops that move elements -*- C++ -*-===//
+//===- LowerMovement.cpp - Ops that move elements ------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LowerOrder.cpp - Steps of sorts and what uses them -------*- C++ -*-===//
+//===- LowerOrder.cpp - Steps of sorts and what uses them ----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LowerQuantised.cpp - Quantised weights in kernels --------*- C++ -*-===//
+//===- LowerQuantised.cpp - Quantised weights in kernels -----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LowerReduction.cpp - Reductions over axes and windows -*- C++ -*-===//
+//===- LowerReduction.cpp - Reductions over axes and windows -------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

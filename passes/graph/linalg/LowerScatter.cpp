@@ -1,4 +1,4 @@
-//===- LowerScatter.cpp - Scatters as searches -*- C++ -*-===//
+//===- LowerScatter.cpp - Scatters as searches ---------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- NarrowFloat.cpp - Floats of 8 and 4 bits as integers -*- C++ -*-===//
+//===- NarrowFloat.cpp - Floats of 8 and 4 bits as integers --------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ScalarCast.cpp - Conversions between element types -*- C++ -*-===//
+//===- ScalarCast.cpp - Conversions between element types ----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

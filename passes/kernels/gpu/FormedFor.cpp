@@ -38,7 +38,7 @@ std::optional<FormedFor> FormedFor::read(const FusedKernel &Form) {
     return std::nullopt;
   std::optional<RootShape> Shape = RootShape::readWithRotateHalf(Form);
   if (Shape && Shape->RotateHalf)
-    return FormedFor{"it has RoPE behind a GEMM",
+    return FormedFor{"it has RoPE after a GEMM",
                      {FamilyClass::FewRowGemm, FamilyClass::Gemm}};
   return std::nullopt;
 }

@@ -519,7 +519,8 @@ KPC_API int32_t kpc_session_value_count(const kpc_session *session);
 KPC_API const char *kpc_session_value_name(const kpc_session *session,
                                            int32_t index);
 /** Type and dims of a value of the last run, in the model's order of dims.
- *  `data` is NULL. `dims` is valid until the next call with this session. */
+ *  Before the first run they are those of the shape that is prepared. `data` is
+ *  NULL. `dims` is valid until the next call with this session. */
 KPC_API kpc_status kpc_session_value(kpc_session *session, int32_t index,
                                      kpc_named_tensor *value,
                                      kpc_error **error);

@@ -348,7 +348,8 @@ private:
                         const std::vector<Moved> &Moves, BoundSteps &Into) {
     std::vector<std::pair<Moved, Moved>> Back; ///< place, scratch
     for (size_t I = 0; I < Given.size(); ++I) {
-      if (Moves[I].Step == 0)
+      // What is empty is nowhere: a copy of it would have no blocks.
+      if (Moves[I].Step == 0 || Moves[I].At.Length == 0)
         continue;
       const Place &At = Moves[I].At;
       Moved Scratch;

@@ -77,7 +77,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.tmem_alloc' op expected behind a 'tile.barrier_init'}}
+    // expected-error @below {{'tile.tmem_alloc' op expected after a 'tile.barrier_init'}}
     %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
     tile.barrier_init
     tile.tmem_free %m : !tile.tmem<[128, 64], f32>

@@ -80,7 +80,7 @@ module {
 
   // CHECK-LABEL: func.func @narrow_heads
   // CHECK-NOT: result_codes
-  // WHY: [Missed] codes{{.*}}A kernel behind attention makes its codes, because its heads are not stored in multiples of 32 elements.
+  // WHY: [Missed] codes{{.*}}A kernel after the attention makes its codes, because its heads are not stored in multiples of 32 elements.
   func.func @narrow_heads(%q: !n, %k: !n, %v: !n) -> !graph.tensor<[2, 4, 384, 160], f8E4M3FN> {
     %0 = graph.attention %q, %k, %v scale 0.125 : !n, !n, !n
     %high = graph.constant dense<4.48e+02> : tensor<2x4x384x160xf32>

@@ -663,7 +663,7 @@ module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
 !pairs = !graph.tensor<[n, 2, 2, 8], f16>
 !angles = !graph.tensor<[1, 1, 1, 8], f16>
 
-// REMARK: RoPE is not fused into its GEMM: that kernel reads an operand in another order, or does more than elementwise work behind it.
+// REMARK: RoPE is not fused into its GEMM: that kernel reads an operand in another order, or does more than elementwise work after it.
 // CHECK-LABEL: @transposed_weight(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"

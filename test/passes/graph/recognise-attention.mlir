@@ -185,7 +185,7 @@ module attributes {graph.symbols = {b = {min = 1}, h = {min = 1}, s = {min = 1},
   // A factor behind the bias would scale it too.
   // CHECK-LABEL: func.func @factor_behind_bias
   // CHECK-NOT: graph.attention
-  // REMARK: because a factor stands behind what is added to its scores.
+  // REMARK: because a factor stands after what is added to its scores.
   func.func @factor_behind_bias(%q: !q, %k: !k, %v: !k, %b: !s) -> !q {
     %kt = graph.transpose %k [0, 1, 3, 2] : !k
     %p = graph.matmul %q, %kt : !q, !kt

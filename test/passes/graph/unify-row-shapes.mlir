@@ -153,7 +153,7 @@ func.func @plane(%x: !x, %scale: !c) -> !graph.tensor<[n, 7, 7, 24], f32> {
 // CHECK: graph.reduce sum, %arg0 axes [2] : <[b, s, 64], f32>
 // CHECK: graph.mul %{{.*}} : <[b, s, 4, 16], f32>
 // CHECK: graph.slice
-// WHY: [Missed] rows{{.*}}Rows of [b, s, 64] are computed without what is behind a reshape, because what is reshaped is needed elsewhere as well.
+// WHY: [Missed] rows{{.*}}Rows of [b, s, 64] are computed without what follows a reshape, because what is reshaped is needed elsewhere as well.
 func.func @stored(%x: !x, %cos: !a, %sin: !a) -> !h {
   %0 = graph.reduce sum, %x axes [2] : !x
   %1 = graph.reshape %0 : !s to !k
@@ -180,7 +180,7 @@ func.func @stored(%x: !x, %cos: !a, %sin: !a) -> !h {
 // CHECK-LABEL: func.func @across
 // CHECK: graph.sub %{{.*}} : <[n, 6, 4], f32>
 // CHECK: graph.relu %{{.*}} : <[n, 4, 6], f32>
-// WHY: [[#@LINE + 6]]:{{.*}}[Missed] rows{{.*}}Rows of [n, 6, 4] are computed without what is behind a reshape, because its dimensions have borders within theirs.
+// WHY: [[#@LINE + 6]]:{{.*}}[Missed] rows{{.*}}Rows of [n, 6, 4] are computed without what follows a reshape, because its dimensions have borders within theirs.
 func.func @across(%x: !x) -> !y {
   %0 = graph.reduce sum, %x axes [2] : !x
   %1 = graph.reshape %0 : !s to !k

@@ -22,7 +22,7 @@ module attributes {graph.symbols = {n = {min = 1 : i64}, m = {min = 1 : i64}}} {
     %x = plan.input "x" : !graph.tensor<[n, m, 3], f32>
     %y = plan.output "y" : !graph.tensor<[n, m, 3], f32>
     plan.launch @copy (%x) -> (%y) sizes <[n, m]> : (!graph.tensor<[n, m, 3], f32>) -> (!graph.tensor<[n, m, 3], f32>)
-    // expected-error @+1 {{argument 0: dim 0 of the kernel's view has stride n*3, but the dims behind it have m*3 elements}}
+    // expected-error @+1 {{argument 0: dim 0 of the kernel's view has stride n*3, but the dims after it have m*3 elements}}
     plan.launch @turned (%x) -> (%y) sizes <[n, m]> : (!graph.tensor<[n, m, 3], f32>) -> (!graph.tensor<[n, m, 3], f32>)
   }
   func.func @copy(%x: memref<f32>, %y: memref<f32>, %n: index, %m: index) {
@@ -64,7 +64,7 @@ module attributes {graph.symbols = {n = {min = 1 : i64}, m = {min = 1 : i64}}} {
   plan.program {
     %x = plan.input "x" : !graph.tensor<[n, m], f32>
     %y = plan.output "y" : !graph.tensor<[], f32>
-    // expected-error @+1 {{argument 0: dim 0 of the kernel's view has stride m + 1, but the dims behind it have m elements}}
+    // expected-error @+1 {{argument 0: dim 0 of the kernel's view has stride m + 1, but the dims after it have m elements}}
     plan.launch @sum (%x) -> (%y) sizes <[n, m, "m + 1"]> : (!graph.tensor<[n, m], f32>) -> (!graph.tensor<[], f32>)
   }
   func.func @sum(%x: memref<f32>, %y: memref<f32>, %n: index, %m: index, %s: index) {

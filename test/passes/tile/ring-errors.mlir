@@ -270,7 +270,7 @@ gpu.module @m {
     %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
-    // expected-error @below {{'tile.acquire' op expected the place behind the stage that was committed last}}
+    // expected-error @below {{'tile.acquire' op expected the place after the stage that was committed last}}
     %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%b] : !ring, !tile.stage<free>
     gpu.return

@@ -100,7 +100,7 @@ TEST_F(WeightRecipe, PaddingComesLast) {
   for (size_t Part : {1, 3, 20})
     EXPECT_EQ(read(*W, Part), Expected) << Part;
   EXPECT_NE(refused("[{pad = array<i64: 8>}, {transpose = array<i64: 1, 0>}]")
-                .find("stands behind pad"),
+                .find("stands after pad"),
             std::string::npos);
 }
 

@@ -77,11 +77,11 @@ std::string at(const std::string &Kind, const std::string &What,
 TEST(Finding, SaysWhichAllocation) {
   EXPECT_EQ(run("st.global.u32 [%rd3+4], %r1;").text(),
             at("out-of-bounds", "st.global.u32", "31",
-               "4 bytes at 0x…, right behind the end of an allocation of 128 "
+               "4 bytes at 0x…, right after the end of an allocation of 128 "
                "bytes (argument 1, 'out', plus 128)"));
   EXPECT_EQ(run("st.global.u32 [%rd1+136], %r1;").text(),
             at("out-of-bounds", "st.global.u32", "0",
-               "4 bytes at 0x…, 8 bytes behind the end of an allocation of 128 "
+               "4 bytes at 0x…, 8 bytes after the end of an allocation of 128 "
                "bytes (argument 1, 'out', plus 136)"));
   EXPECT_EQ(run("st.global.v2.b32 [%rd1+128], {%r1, %r1};", {.OutputWords = 33})
                 .text(),
@@ -93,7 +93,7 @@ TEST(Finding, SaysWhichAllocation) {
                "4 bytes at 0x…, a null pointer"));
   EXPECT_EQ(run("ld.global.u32 %r2, [16];").text(),
             at("out-of-bounds", "ld.global.u32", "0",
-               "4 bytes at 0x…, 16 bytes behind a null pointer"));
+               "4 bytes at 0x…, 16 bytes after a null pointer"));
   EXPECT_EQ(run("mov.u64 %rd4, -16; ld.global.u32 %r2, [%rd4];").text(),
             at("out-of-bounds", "ld.global.u32", "0",
                "4 bytes at 0x…, near no allocation"));
@@ -108,7 +108,7 @@ TEST(Finding, SaysWhichVariable) {
                             {.Module = ".global .u32 g[4];"})
                             .text();
   EXPECT_EQ(Outside, at("out-of-bounds", "ld.global.u32", "0",
-                        "4 bytes at 0x…, 4 bytes behind the end of the "
+                        "4 bytes at 0x…, 4 bytes after the end of the "
                         "variable 'g' of 16 bytes"));
   EXPECT_EQ(run("mov.u64 %rd4, c; cvta.const.u64 %rd4, %rd4;"
                 "st.u32 [%rd4], %r1;",

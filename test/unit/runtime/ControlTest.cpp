@@ -217,11 +217,11 @@ TEST(Control, RefusesWhatDoesNotNest) {
   EXPECT_THAT(withControls({Loop{1, 4, count(), "i"}, Loop{5, 6, 2, "i"}}),
               HasSubstr("control 1 is not good")); // counted twice
   EXPECT_THAT(withControls({Loop{1, 4, count(), "i"}, If{3, 4, 5, Taken, {}}}),
-              HasSubstr("control 1 is neither beside nor inside"));
+              HasSubstr("control 1 is neither next to nor inside"));
   EXPECT_THAT(withControls({If{5, 6, 7, Taken, {}}, Loop{1, 4, count(), "i"}}),
-              HasSubstr("control 1 is neither beside nor inside"));
+              HasSubstr("control 1 is neither next to nor inside"));
   EXPECT_THAT(withControls({If{1, 2, 4, Taken, {}}, Loop{1, 4, count(), "i"}}),
-              HasSubstr("control 1 is neither beside nor inside"));
+              HasSubstr("control 1 is neither next to nor inside"));
   EXPECT_THAT(withControls({Loop{1, 4, count(), "i"}, If{5, 8, 7, Taken, {}}}),
               HasSubstr("control 1 is not good"));
   EXPECT_THAT(withControls({Loop{1, 4, count(), "i"}, If{5, 6, 7, 99, {}}}),
@@ -230,7 +230,7 @@ TEST(Control, RefusesWhatDoesNotNest) {
               HasSubstr("control 1 is not good")); // dead by then
   // Deeper than any model.
   std::vector<Control> Deep(20, If{1, 4, 4, Taken, {}});
-  EXPECT_THAT(withControls(Deep), HasSubstr("neither beside nor inside"));
+  EXPECT_THAT(withControls(Deep), HasSubstr("neither next to nor inside"));
   // The iteration's number outside its loop, and where it may not be.
   EXPECT_THAT(withControls({}), HasSubstr("step 1: parameter 0 of 'kpc_add'"));
   EXPECT_THAT(refused([](Contents &, Target &T) {

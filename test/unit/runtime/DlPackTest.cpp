@@ -32,6 +32,18 @@ struct Given {
   DLManagedTensorVersioned M{};
 };
 
+TEST(DlPack, StridesOfWhatIsEmptyDoNotMatter) {
+  Given G;
+  G.Shape[0] = 0;
+  G.Strides[0] = 12;
+  G.Strides[1] = 2;
+  G.M.dl_tensor.strides = G.Strides;
+  kpc_tensor T;
+  ASSERT_EQ(kpc_tensor_from_dlpack(&G.M, &T, nullptr), KPC_OK);
+  EXPECT_EQ(T.dims[0], 0);
+  EXPECT_EQ(T.dims[1], 3);
+}
+
 TEST(DlPack, ViewsWhatIsGiven) {
   Given G;
   kpc_tensor T;

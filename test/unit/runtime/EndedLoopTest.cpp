@@ -325,7 +325,7 @@ TEST(EndedLoop, RefusesWhatDoesNotFit) {
   EXPECT_THAT(Refused([](Loop &, Target &T) {
                 T.Controls.push_back(If{1, 2, 3, Goes, {}});
               }),
-              HasSubstr("control 1 is neither beside nor inside"));
+              HasSubstr("control 1 is neither next to nor inside"));
 }
 
 } // namespace

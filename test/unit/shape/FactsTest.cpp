@@ -73,10 +73,24 @@ TEST(Facts, BoundsAreJoined) {
   EXPECT_EQ(F.simplify(U - Expr::max(U - 2, 0)), Expr::min(U, 2));
   EXPECT_EQ(F.simplify(S - Expr::min(S, 5)), S - 5);
   EXPECT_EQ(F.simplify(U * 2 - Expr::max(U, 3) * 2), Expr::min(U * 2 - 6, 0));
+  // Padding to the longer one of two.
+  EXPECT_EQ(S + F.simplify(Expr::max(S, U) - S), Expr::max(S, U));
   Expr Left = U;
   for (unsigned I = 0; I != 100; ++I)
     Left = F.simplify(Left - F.simplify(Expr::min(Left, 1)));
   EXPECT_EQ(Left, Expr::max(U - 100, 0));
+}
+
+/// An expression that leaves 64 bits has no terms, and is not 0.
+TEST(Facts, WhatOverflowsStaysSo) {
+  Facts F;
+  F.declare("u", {.Min = 1, .Max = 10});
+  F.declare("n", {.Min = 100});
+  Expr Large = Expr::min(U * 4, Expr::symbol("n")) * (int64_t(1) << 62);
+  EXPECT_TRUE(F.simplify(Large).overflowed());
+  EXPECT_TRUE(F.simplify(Expr::min(Large, 1)).overflowed());
+  EXPECT_TRUE(F.simplify(Large.mod(B)).overflowed());
+  EXPECT_EQ(F.isEqual(Expr::min(Large, 1), 0), std::nullopt);
 }
 
 /// What bounds of slices come to.

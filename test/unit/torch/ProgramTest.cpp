@@ -195,6 +195,19 @@ TEST(Program, AWeightMustBeThere) {
   EXPECT_THAT(faults(Entries), HasSubstr("which the archive has not"));
 }
 
+/// Texts in the text are JSON, too: they name outputs alone, and are left out.
+TEST(Program, DeepJsonInATextNamesNothing) {
+  std::string Text = program();
+  std::string_view Module = "\"graph_module\": {";
+  size_t At = Text.find(Module);
+  ASSERT_NE(At, std::string::npos);
+  Text.insert(
+      At + Module.size(),
+      R"("module_call_graph": [{"fqn": "", "signature": {"out_spec": ")" +
+          std::string(1'000'000, '[') + R"("}}], )");
+  EXPECT_EQ(faults(archive(Text)), "");
+}
+
 TEST(Program, DeepJsonIsRefused) {
   EXPECT_THAT(faults(archive(std::string(100'000, '['))),
               HasSubstr("nests deeper than 200"));

@@ -228,7 +228,7 @@ template <bool Images> static void refuse(NodeImport &N) {
   else
     N.fail(Code::ImportUnsupported,
            "works on strings, which kpc cannot compute with",
-           "cut the model behind its text operators "
+           "start the model after its text operators "
            "(onnx.utils.extract_model), and give it their result");
 }
 

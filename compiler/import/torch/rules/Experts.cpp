@@ -25,7 +25,8 @@ static void grouped(NodeImport &N, std::string_view Left,
   if (N.bad())
     return;
   if (N.has("bias"))
-    return (void)N.unsupported("a bias of grouped products: add it behind");
+    return (void)N.unsupported(
+        "a bias of grouped products: add it to the result");
   Type T = N.has("out_dtype") ? N.type("out_dtype") : N.element(X);
   if (N.bad())
     return;

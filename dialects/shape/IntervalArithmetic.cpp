@@ -1,4 +1,4 @@
-//===- Interval.cpp - Interval arithmetic ---------------------------------===//
+//===- IntervalArithmetic.cpp - Arithmetic of ranges of sizes -------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/shape/Interval.h"
+#include "dialects/shape/IntervalArithmetic.h"
 #include "dialects/shape/ExprNode.h"
 
 #include <algorithm>
@@ -84,8 +84,9 @@ Interval roundInward(Interval R, int64_t Divisor) {
       isInfinite(R.Min)
           ? R.Min
           : clamp(-(__int128(floorDivide(-R.Min, Divisor)) * Divisor));
-  int64_t Max =
-      isInfinite(R.Max) ? R.Max : floorDivide(R.Max, Divisor) * Divisor;
+  int64_t Max = isInfinite(R.Max)
+                    ? R.Max
+                    : clamp(__int128(floorDivide(R.Max, Divisor)) * Divisor);
   return Min <= Max ? Interval{Min, Max} : R;
 }
 

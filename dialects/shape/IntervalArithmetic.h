@@ -1,4 +1,4 @@
-//===- Interval.h - Interval arithmetic -------------------------*- C++ -*-===//
+//===- IntervalArithmetic.h - Arithmetic of ranges of sizes -----*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Arithmetic of the intervals of Facts.h; for the files of this library alone.
-/// An end at the limit of int64_t stands for no end.
+/// Arithmetic of the intervals of Facts.h. Private to this library. An end at
+/// the limit of int64_t stands for no end.
 ///
 //===----------------------------------------------------------------------===//
-#ifndef KPC_DIALECTS_SHAPE_INTERVAL_H
-#define KPC_DIALECTS_SHAPE_INTERVAL_H
+#ifndef KPC_DIALECTS_SHAPE_INTERVALARITHMETIC_H
+#define KPC_DIALECTS_SHAPE_INTERVALARITHMETIC_H
 
 #include "dialects/shape/Facts.h"
 
@@ -36,4 +36,4 @@ Interval roundInward(Interval R, int64_t Divisor);
 
 } // namespace kpc::shape
 
-#endif // KPC_DIALECTS_SHAPE_INTERVAL_H
+#endif // KPC_DIALECTS_SHAPE_INTERVALARITHMETIC_H
