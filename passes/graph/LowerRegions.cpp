@@ -189,33 +189,42 @@ Value withoutCasts(Value V) {
   return V;
 }
 
-/// The argument of the model whose elements `Result` holds, but for those that
-/// are replaced by what does not depend on it: `select(c, new, x)` where x is
-/// read by nothing else. Null if there is none. Elements may then be written
-/// over x, in any order and more than once.
-BlockArgument keptArgument(Value Result) {
-  auto Region = Result.getDefiningOp<RegionOp>();
-  if (!Region)
-    return {};
-  Operation *Yield = Region.getBody().front().getTerminator();
-  unsigned Number = cast<OpResult>(Result).getResultNumber();
-  auto Select =
-      withoutCasts(Yield->getOperand(Number)).getDefiningOp<SelectOp>();
+/// The argument of the model whose elements a value of a region holds, as
+/// keptArgument has it.
+BlockArgument keptArgument(RegionOp Region, Value Of, Type Ty) {
+  auto Select = withoutCasts(Of).getDefiningOp<SelectOp>();
   if (!Select)
     return {};
   for (Value Arm : {Select.getA(), Select.getB()}) {
     bool IsAlone = Arm.hasOneUse();
     for (Value V = Arm; auto Cast = V.getDefiningOp<CastOp>(); V = Cast.getX())
       IsAlone &= Cast.getX().hasOneUse();
+    if (!IsAlone)
+      continue;
+    if (BlockArgument Deeper = keptArgument(Region, Arm, Ty))
+      return Deeper;
     auto Inner = dyn_cast<BlockArgument>(withoutCasts(Arm));
-    if (!IsAlone || !Inner || Inner.getOwner() != &Region.getBody().front())
+    if (!Inner || Inner.getOwner() != &Region.getBody().front())
       continue;
     auto Outer =
         dyn_cast<BlockArgument>(Region.getInputs()[Inner.getArgNumber()]);
-    if (Outer && Outer.hasOneUse() && Outer.getType() == Result.getType())
+    if (Outer && Outer.hasOneUse() && Outer.getType() == Ty)
       return Outer;
   }
   return {};
+}
+
+/// The argument of the model whose elements `Result` holds, but for those that
+/// are replaced by what does not depend on it: `select(c, new, x)`, or several
+/// of these in turn, where x is read by nothing else. Null if there is none.
+/// Elements may then be written over x, in any order and more than once.
+BlockArgument keptArgument(Value Result) {
+  auto Region = Result.getDefiningOp<RegionOp>();
+  if (!Region)
+    return {};
+  Operation *Yield = Region.getBody().front().getTerminator();
+  unsigned Number = cast<OpResult>(Result).getResultNumber();
+  return keptArgument(Region, Yield->getOperand(Number), Result.getType());
 }
 
 void PlanBuilder::declareOutputs() {

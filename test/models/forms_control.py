@@ -117,3 +117,6 @@ case("slice_back_many", T('''g (float[n] x) => (a, b, c, d) { m1 = Constant<valu
     c = Slice(x, m2, mn, z, m2)
     d = Slice(x, f, m3, z, m1) }'''), *[dict(x=F(k)) for k in (1, 2, 3, 4, 5, 6, 9)])
 case("unique_axis_dyn", T('''g (float[k, 2] z) => (w, i, j, c) { w, i, j, c = Unique<axis=0>(z) }''', opset=11, ir=6), dict(z=np.float32([[1, 2], [0, 1], [1, 2]])))
+case("loop_given_condition", T('''g (float[4] x, bool c) => (float[4] y) {
+    y = Loop<body = b (int64 i, bool ci, float[4] s) => (bool co, float[4] t) { t = Add(s, s)
+    co = Identity(ci) }>("", c, x) }'''), dict(x=F(4), c=np.array(False)))

@@ -5,13 +5,16 @@
 do: cases of written_programs.py."""
 import numpy as np
 
-from program_writer import Program, Type
+from program_writer import Graph, Program, Type
 
 CASES = {}
 SHORT = ("kv_cache_mutation", "sym_float_scale", "sym_size_half", "inplace_shapes", "windows_of_padded_images", "blocks_of_padded_rows",
-         "sizes_that_only_pytorch_proves", "caches_of_equal_lengths", "groups_as_many_as_rows")
+         "sizes_that_only_pytorch_proves", "caches_of_equal_lengths", "groups_as_many_as_rows", "kv_cache_rows", "kv_cache_slices",
+         "kv_caches_in_one_buffer", "as_many_as_declared", "more_than_there_are", "counts_of_one_mask", "declared_in_a_branch",
+         "fewer_than_rows")  # what each run of the tests has time for
 # What `kpc inspect` must say: the output is the cache in the input's memory.
-SHOWS = {"kv_cache_mutation": "may take the memory of cache"}  # what each run of the tests has time for
+SHOWS = {"kv_cache_mutation": "may take the memory of cache", "kv_cache_rows": "may take the memory of keys",
+         "kv_cache_slices": "may take the memory of cache", "kv_caches_in_one_buffer": "may take the memory of caches"}
 EXACT = {"fp16_layernorm_chain": (2e-3, 2e-3)}
 
 
@@ -103,6 +106,140 @@ def kv_cache_mutation():
         w[:, at:at + 1], v[at] = ne, ne[0, 0]
         runs.append(({"cache": ca, "new": ne, "pos": np.array([at]), "other": ot}, [w.sum(1), v.sum(0)]))
     return p, runs
+
+
+@case
+def kv_cache_rows():
+    """As many rows of two caches as there are new tokens, where a vector says: in place."""
+    p = Program({"s0": (1, 6)})
+    shape = (2, 3, 6, 4)
+    keys, values, new = p.input("keys", shape), p.input("values", shape), p.input("new", (2, 3, "s0", 4))
+    pos = p.input("pos", ("s0",), "i8")
+    one(p, "index_copy_.default", {"self": keys, "dim": 2, "index": pos, "source": new}, "f4", shape)
+    one(p, "index_put_.default", {"self": values, "indices": [None, None, pos], "values": new}, "f4", shape)
+    p.output(one(p, "matmul.default", {"self": keys, "other": one(p, "mT.default", {"self": values}, "f4", (2, 3, 4, 6))}, "f4", (2, 3, 6, 6)))
+    runs = []
+    for at in ([2], [0, 1, 2], [5, 1, 0, 3, 4, 2]):
+        k, v, n = drawn(1, *shape), drawn(2, *shape), drawn(3, 2, 3, len(at), 4)
+        a, b = k.copy(), v.copy()
+        a[:, :, at] = b[:, :, at] = n
+        runs.append(({"keys": k, "values": v, "new": n, "pos": np.array(at)}, [a @ b.swapaxes(2, 3)]))
+    return p, runs
+
+
+@case
+def kv_cache_slices():
+    """Rows 1 to 2 of a cache by copy_ to a slice, and then row 4 of what was turned: in place."""
+    p = Program()
+    cache, new = p.input("cache", (2, 6, 4)), p.input("new", (2, 2, 4))
+    rows = one(p, "slice.Tensor", {"self": cache, "dim": 1, "start": 1, "end": 3}, "f4", (2, 2, 4))
+    one(p, "copy_.default", {"self": rows, "src": new}, "f4", (2, 2, 4))
+    turned = one(p, "transpose.int", {"self": cache, "dim0": 0, "dim1": 1}, "f4", (6, 2, 4))
+    row = one(p, "select.int", {"self": turned, "dim": 0, "index": 4}, "f4", (2, 4))
+    one(p, "fill_.Scalar", {"self": row, "value": 7.0}, "f4", (2, 4))
+    p.output(one(p, "sum.dim_IntList", {"self": cache, "dim": [1]}, "f4", (2, 4)))
+    c, n = drawn(1, 2, 6, 4), drawn(2, 2, 2, 4)
+    w = c.copy()
+    w[:, 1:3], w[:, 4] = n, 7
+    return p, [({"cache": c, "new": n}, [w.sum(1)])]
+
+
+@case
+def kv_caches_in_one_buffer():
+    """Keys and values are parts of one tensor, as decompositions write it: in place."""
+    p = Program()
+    caches, new, pos = p.input("caches", (2, 6, 4)), p.input("new", (2, 4)), p.input("pos", (2,), "i8")
+    whole = caches
+    for i, write in enumerate(("index_copy.default", "index_put.default")):
+        part = one(p, "select.int", {"self": whole, "dim": 0, "index": i}, "f4", (6, 4))
+        at = {"dim": 0, "index": pos, "source": new} if i == 0 else {"indices": [pos], "values": new}
+        part = one(p, write, {"self": part, **at}, "f4", (6, 4))
+        whole = one(p, "select_scatter.default", {"self": whole, "src": part, "dim": 0, "index": i}, "f4", (2, 6, 4))
+    one(p, "copy_.default", {"self": caches, "src": whole}, "f4", (2, 6, 4))
+    p.output(one(p, "sum.dim_IntList", {"self": whole, "dim": [1]}, "f4", (2, 4)))
+    runs = []
+    for at in ([2, 3], [5, 0]):
+        c, n = drawn(1, 2, 6, 4), drawn(2, 2, 4)
+        w = c.copy()
+        w[:, at] = n
+        runs.append(({"caches": c, "new": n, "pos": np.array(at)}, [w.sum(1)]))
+    return p, runs
+
+
+#===--- sizes of data that the archive declares --------------------------------===#
+
+
+@case
+def as_many_as_declared():
+    """The program was exported for three that are none of zero."""
+    p = Program()
+    x = p.input("x", (6,))
+    p.output(one(p, "nonzero.default", {"self": x}, "i8", (3, 1)))
+    found = np.float32([0, 1, 0, 2, 0, 3])
+    return p, [({"x": found}, [np.argwhere(found)]), ({"x": found * (found > 1)}, "'nonzero_"), ({"x": np.ones(6, np.float32)}, "declared as 3")]
+
+
+@case
+def more_than_there_are():
+    p = Program()
+    x = p.input("x", (6,))
+    p.output(one(p, "nonzero.default", {"self": x}, "i8", (7, 1)))
+    return p, "finds at most 6 elements, but the archive declares 7"
+
+
+@case
+def counts_of_one_mask():
+    """One number for two tensors by one mask; a third one by another mask must have as many."""
+    p = Program({"u0": (0, 6)})
+    x, mask, other = p.input("x", (6,)), p.input("mask", (6,), "?"), p.input("other", (6,), "?")
+    a = one(p, "index.Tensor", {"self": x, "indices": [mask]}, "f4", ("u0",))
+    b = one(p, "index.Tensor", {"self": one(p, "neg.default", {"self": x}, "f4", (6,)), "indices": [mask]}, "f4", ("u0",))
+    c = one(p, "masked_select.default", {"self": x, "mask": other}, "f4", ("u0",))
+    p.output(one(p, "add.Tensor", {"self": one(p, "mul.Tensor", {"self": a, "other": b}, "f4", ("u0",)), "other": c}, "f4", ("u0",)))
+    x, runs = drawn(1, 6), []
+    for m, o in (([1, 0, 1, 1, 0, 0], [0, 1, 1, 0, 1, 0]), ([0] * 6, [0] * 6), ([1] * 6, [1] * 6)):
+        m, o = np.array(m, bool), np.array(o, bool)
+        runs.append(({"x": x, "mask": m, "other": o}, [-x[m] * x[m] + x[o]]))
+    runs.append(({"x": x, "mask": np.ones(6, bool), "other": np.arange(6) > 1}, "'masked_select_"))
+    return p, runs
+
+
+@case
+def declared_in_a_branch():
+    p = Program()
+    x, flag = p.input("x", (6,)), p.input("flag", (), "?")
+    sides = []
+    for side in range(2):
+        g = Graph()
+        v = g.input((6,))
+        if side:
+            v = g.node("aten.neg.default", {"self": v}, [("f4", (6,))])[0]
+        at = g.node("aten.nonzero.default", {"self": g.node("aten.gt.Scalar", {"self": v, "other": 0}, [("?", (6,))])[0]}, [("i8", (2 + side, 1))])[0]
+        y = g.node("aten.sum.default", {"self": at}, [("i8", ())])[0]
+        g.output(g.node("aten.cumsum.default", {"self": g.node("aten.mul.Tensor", {"self": v, "other": y}, [("f4", (6,))])[0], "dim": 0}, [("f4", (6,))])[0])
+        sides.append(g)
+    p.output(p.node("higher_order.cond", [flag, *sides, [x]], [("f4", (6,))])[0])
+    x = np.float32([1, -2, 3, -4, -5, 0])
+    right = [({"x": x, "flag": np.array(True)}, [np.cumsum(x * np.argwhere(x > 0).sum())]),
+             ({"x": x, "flag": np.array(False)}, [np.cumsum(-x * np.argwhere(x < 0).sum())])]
+    return p, right + [({"x": -x, "flag": np.array(True)}, "declared as 2, got another size")]
+
+
+@case
+def fewer_than_rows():
+    """What torch._check says of a size of data and an input's."""
+    p = Program({"s0": (2, 64), "u0": (0, 64)})
+    n, x = p.input("n", (), "i8"), p.input("x", ("s0",))
+    k = p.number("aten.item.default", {"self": n}, "u0")
+    rows = p.number("aten.sym_size.int", {"self": x, "dim": 0}, "s0")
+    p.conditions["le"] = "Symbol('u0', integer=True) <= Symbol('s0', positive=True, integer=True)"
+    p.add("_operator.le", [k, rows], [{"as_sym_bool": {"as_name": "le"}}])
+    p.nodes.append({"target": "torch.ops.aten._assert_scalar.default", "outputs": [], "metadata": {}, "is_hop_single_tensor_return": None, "name": None,
+                    "inputs": [{"name": "self", "arg": {"as_sym_bool": {"as_name": "le"}}, "kind": 1},
+                               {"name": "assert_msg", "arg": {"as_string": "u0 <= s0"}, "kind": 1}]})
+    p.output(one(p, "slice.Tensor", {"self": x, "dim": 0, "start": 0, "end": k}, "f4", ("u0",)))
+    x = drawn(1, 5)
+    return p, [({"n": np.array(3), "x": x}, [x[:3]]), ({"n": np.array(5), "x": x}, [x]), ({"n": np.array(6), "x": x}, "the program checks its sizes")]
 
 
 @case

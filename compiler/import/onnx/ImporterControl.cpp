@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/BodyFlags.h"
 #include "compiler/import/Control.h"
 #include "compiler/import/onnx/Importer.h"
 
@@ -52,36 +53,21 @@ void Importer::addForbidden(NodeImport &N, Forbidden F) {
   Requirements.push_back({Size, Expr(0), /*Equal=*/true, F.What});
 }
 
+static SmallVector<Value> flagsOf(auto All) {
+  SmallVector<Value> Flags;
+  for (const auto &F : All)
+    Flags.push_back(F.Flag);
+  return Flags;
+}
+
 void Importer::carryFlags(NodeImport &N, LoopOp Draft,
                           ArrayRef<Forbidden> Flags) {
-  OpBuilder::InsertionGuard Guard(B);
-  Operation *Yield = Draft.getBody().front().getTerminator();
-  for (const Forbidden &F : Flags) {
-    B.setInsertionPoint(Draft);
-    Value None = N.scalarInt(0, N.i64());
-    auto At = static_cast<unsigned>(Draft.getInits().size() +
-                                    (Draft.endsByData() ? 1 : 0));
-    Draft.getInitsMutable().append(None);
-    Value Before =
-        Draft.getBody().front().addArgument(None.getType(), Draft.getLoc());
-    B.setInsertionPoint(Yield);
-    Yield->insertOperands(At, N.max(Before, F.Flag));
-  }
+  frontend::carryFlags(N, Draft, flagsOf(Flags));
 }
 
 void Importer::yieldFlags(NodeImport &N, IfOp Draft, ArrayRef<Forbidden> Then,
                           ArrayRef<Forbidden> Else) {
-  OpBuilder::InsertionGuard Guard(B);
-  Operation *Sides[] = {Draft.getThen().front().getTerminator(),
-                        Draft.getOtherwise().front().getTerminator()};
-  ArrayRef<Forbidden> Flags[] = {Then, Else};
-  for (size_t Of : {0, 1})
-    for (const Forbidden &F : Flags[Of])
-      for (size_t Side : {0, 1}) {
-        B.setInsertionPoint(Sides[Side]);
-        Value Flag = Side == Of ? F.Flag : N.scalarInt(0, N.i64());
-        Sides[Side]->insertOperands(Sides[Side]->getNumOperands(), Flag);
-      }
+  frontend::yieldFlags(N, Draft, flagsOf(Then), flagsOf(Else));
 }
 
 void Importer::takeFlags(NodeImport &N, SmallVector<Value> &Results,

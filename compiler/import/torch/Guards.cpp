@@ -50,13 +50,9 @@ void Importer::require(const Relation &R, const std::string &Why) {
                    : Facts.isEqual(R.Left, R.Right);
   if (R.Is == Relation::Kind::NotEqual || Holds == true)
     return;
-  // What data decides is bounded where it is decided.
-  std::set<std::string, std::less<>> Named;
-  R.Left.collectSymbols(Named);
-  R.Right.collectSymbols(Named);
-  for (const auto &[Symbol, Name] : DecidedNames)
-    if (Named.count(Name))
-      return;
+  // An iteration's sizes are none of the run's.
+  if (namesCounter(R.Left) || namesCounter(R.Right))
+    return;
   Requirement Of;
   Of.Left = R.Is == Relation::Kind::Less ? R.Left + 1 : R.Left;
   Of.Right = R.Right;

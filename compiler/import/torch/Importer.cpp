@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Importer.h"
+
+#include "compiler/import/PartWrite.h"
 #include "compiler/import/torch/Infer.h"
 #include "compiler/import/torch/Rules.h"
 
@@ -54,7 +56,13 @@ Value Importer::writeView(View &V, Value Part, Emitter &E) {
     return Part;
   }
   Value Whole = read(*V.Whole, E);
-  Value Changed = Whole ? V.Backward(E, Whole, Part) : Value();
+  if (!Whole)
+    return {};
+  auto Place = [&](Value Into, Value Of) { return V.Backward(E, Into, Of); };
+  Value Old = frontend::isPartOfInput(Whole) ? read(V, E) : Value();
+  Value Changed = frontend::isMovedFrom(Old, Whole)
+                      ? frontend::choosePart(E, Whole, Part, Old, Place)
+                      : Place(Whole, Part);
   return Changed ? writeView(*V.Whole, Changed, E) : Value();
 }
 
@@ -188,8 +196,11 @@ bool Importer::check(NodeImport &N, const std::string &Name, Value V) {
   for (size_t I = 0; I < M->Sizes.size(); ++I) {
     std::optional<Expr> E = sizeOf(M->Sizes[I]);
     Text += (I ? ", " : "") + (E ? E->str() : std::string("?"));
-    if (Fits && E)
-      Fits = Facts.isEqual(*E, Sizes[I]).value_or(true);
+    std::optional<bool> Same =
+        Fits && E ? Facts.isEqual(*E, Sizes[I]) : std::nullopt;
+    if (Fits && E && !Same)
+      requireDeclared(N, Sizes[I], *E);
+    Fits &= Same != false;
   }
   if (Fits)
     return true;

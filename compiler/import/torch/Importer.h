@@ -152,7 +152,9 @@ public:
   /// Whether an expression depends on the iteration of a loop.
   bool namesCounter(const Expr &E) const;
   /// A size of its own for a number that the program computes, at most
-  /// `AtMost`: what `Declared` names, or `Name`. None after a fault.
+  /// `AtMost`: what `Declared` names, or `Name`. Where the archive declares a
+  /// size that is there already, it is that one, and runs check it. None after
+  /// a fault.
   std::optional<Expr> decideSize(NodeImport &N, Value Count, const Expr &AtMost,
                                  const Size *Declared, const std::string &Name);
 
@@ -176,6 +178,8 @@ public:
   const shape::Facts &facts() const { return Facts; }
   Diagnostics &diagnostics() { return Diags; }
   ModelPlace place(const Node &N) const;
+  /// "'reshape' (aten.reshape.default)"
+  static std::string nodeText(const ModelPlace &Place);
 
 private:
   struct Storage {
@@ -203,6 +207,27 @@ private:
       llvm::function_ref<std::optional<SmallVector<Value>>(ArrayRef<Value>)>
           Emit);
   void leaveBody(mlir::Operation *Holder, const std::set<std::string> &Stay);
+  /// An i64 scalar that must be 0, and what the message says if it is not.
+  struct Forbidden {
+    Value Flag;
+    std::string What;
+  };
+  static SmallVector<Value> flagsOf(ArrayRef<Forbidden> All);
+  void addForbidden(NodeImport &N, Forbidden F);
+  /// Takes the flags from results, the first at `First`, to what is around.
+  void takeFlags(NodeImport &N, SmallVector<Value> &Results, size_t First,
+                 ArrayRef<Forbidden> Flags);
+  /// A size that data decides, by a name that nothing has.
+  Expr addSymbol(const std::string &Wanted, shape::SymbolFacts Known);
+  void addCount(NodeImport &N, Value Count, const Expr &Size,
+                const Expr &AtMost);
+  bool namesData(const Expr &E) const;
+  /// Has a run check that a size that follows from data is the declared one,
+  /// where that is not known.
+  void requireDeclared(NodeImport &N, const Expr &Size, const Expr &Must);
+  /// Has a run check that a count is the size that the archive declares.
+  void checkCount(NodeImport &N, Value Count, const Expr &AtMost,
+                  const Expr &Must, const std::string &Wanted);
   std::set<std::string> namesOfValues() const;
   /// An import of a statement of TorchScript.
   NodeImport statement(const Node &Where);
@@ -269,6 +294,9 @@ private:
   std::set<std::string, std::less<>> Complex;
   std::deque<Node> Rewritten; ///< nodes on such
   frontend::DataSizes Decided;
+  std::vector<std::pair<Value, Expr>> Counted; ///< what `Decided` has
+  std::vector<std::vector<Forbidden>> Bodies;  ///< flags of open ones
+  std::vector<Forbidden> BodyFlags; ///< of the body that was closed last
   std::set<std::string, std::less<>> ByData;   ///< symbols of these
   std::set<std::string, std::less<>> Counters; ///< of loops
   SmallVector<std::string> Spare;              ///< counters that are free again

@@ -22,8 +22,7 @@ using namespace kpc::graph;
 
 namespace kpc::torch {
 
-/// "'reshape' (aten.reshape.default)"
-static std::string nodeText(const ModelPlace &Place) {
+std::string Importer::nodeText(const ModelPlace &Place) {
   return "'" + Place.Node + "' (" + Place.Op + ")";
 }
 

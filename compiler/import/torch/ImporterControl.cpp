@@ -1,4 +1,4 @@
-//===- ImporterControl.cpp - Loops, branches and sizes of data ------------===//
+//===- ImporterControl.cpp - Loops and branches ---------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Importer.h"
 
+#include "compiler/import/BodyFlags.h"
 #include "compiler/import/Control.h"
 
 using namespace mlir;
@@ -28,8 +29,11 @@ std::optional<SmallVector<Value>> Importer::importBody(
   OpBuilder::InsertionGuard Guard(B);
   SmallVector<Location> Locs(Arguments.size(), Holder->getLoc());
   Block *Inside = B.createBlock(&Body, {}, Arguments, Locs);
+  Bodies.emplace_back();
   SmallVector<Value> Given(Inside->getArguments());
   std::optional<SmallVector<Value>> Results = Emit(Given);
+  BodyFlags = std::move(Bodies.back());
+  Bodies.pop_back();
   if (Results && llvm::is_contained(*Results, Value()))
     Results.reset();
   if (Results)
@@ -83,13 +87,19 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
     return Next;
   };
   LoopOp Loop;
-  if (importBody(Draft, Draft.getBody(), TypeRange(ValueRange(Inits)), Emit))
+  std::vector<Forbidden> Flags;
+  if (importBody(Draft, Draft.getBody(), TypeRange(ValueRange(Inits)), Emit)) {
+    Flags = std::move(BodyFlags);
+    frontend::carryFlags(N, Draft, flagsOf(Flags));
     Loop = frontend::finishLoop(N, Draft, Reversed);
+  }
   if (!Loop) {
     Draft.erase();
     return std::nullopt;
   }
-  return SmallVector<Value>(Loop.getResults());
+  SmallVector<Value> Results(Loop.getResults());
+  takeFlags(N, Results, Inits.size(), Flags);
+  return Results;
 }
 
 std::optional<SmallVector<Value>>
@@ -113,8 +123,16 @@ Importer::branch(NodeImport &N, Value Condition, SideFunction Then,
     return importBody(Draft, Body, {}, Emit);
   };
   First = Fill(Then, Draft.getThen());
-  if (First && Fill(Else, Draft.getOtherwise()))
-    return frontend::finishBranches(N, Draft, Count);
+  std::vector<Forbidden> Flags = std::move(BodyFlags);
+  if (First && Fill(Else, Draft.getOtherwise())) {
+    std::vector<Forbidden> Others = std::move(BodyFlags);
+    frontend::yieldFlags(N, Draft, flagsOf(Flags), flagsOf(Others));
+    llvm::append_range(Flags, Others);
+    auto Results = frontend::finishBranches(N, Draft, Count + Flags.size());
+    if (Results)
+      takeFlags(N, *Results, Count, Flags);
+    return Results;
+  }
   Draft.erase();
   return std::nullopt;
 }
@@ -358,64 +376,11 @@ bool Importer::namesCounter(const Expr &E) const {
   });
 }
 
-const Size *Importer::declaredNumber(std::string_view Name) const {
-  for (const Graph *G : llvm::reverse(Graphs))
-    if (auto It = G->Numbers.find(Name); It != G->Numbers.end())
-      return &It->second;
-  return nullptr;
-}
-
 std::optional<Relation> Importer::condition(std::string_view Name) const {
   for (const Graph *G : llvm::reverse(Graphs))
     if (auto It = G->Conditions.find(Name); It != G->Conditions.end())
       return parseRelation(It->second, Symbols);
   return std::nullopt;
-}
-
-std::optional<Expr> Importer::decideSize(NodeImport &N, Value Count,
-                                         const Expr &AtMost,
-                                         const Size *Declared,
-                                         const std::string &Wanted) {
-  if (!Count)
-    return std::nullopt;
-  if (std::optional<Expr> Known = Declared ? sizeOf(*Declared) : std::nullopt)
-    return Known;
-  if (isa<LoopOp, IfOp>(B.getInsertionBlock()->getParentOp())) {
-    N.fail(Code::ImportNotConstant,
-           "how many elements there are is known only when the model runs, and "
-           "not before the loop or branch around it");
-    return std::nullopt;
-  }
-  std::string Symbol = Declared ? loneSymbol(Declared->Text) : "";
-  auto Named = DecidedNames.find(Symbol);
-  // Results of TorchScript begin with a sign that no name of a user has.
-  llvm::StringRef Own = llvm::StringRef(Wanted).ltrim('%');
-  std::string Name =
-      freshSymbol(Named == DecidedNames.end() ? Own.str() : Named->second);
-  shape::SymbolFacts Known;
-  if (auto It = P.Ranges.find(Symbol); It != P.Ranges.end()) {
-    Known.Min = It->second.Min;
-    Known.Max = It->second.Max;
-  }
-  if (auto It = Given.find(Name); It != Given.end()) {
-    Known.Min = std::max(Known.Min, It->second.Min);
-    Known.Max = std::min(Known.Max, It->second.Max);
-    Known.Optimum = It->second.Optimum;
-    Known.Divisor = It->second.Divisor;
-  }
-  Known.Max = std::max(Known.Min, std::min(Known.Max, Facts.range(AtMost).Max));
-  if (Known.Optimum)
-    Known.Optimum = std::clamp(*Known.Optimum, Known.Min, Known.Max);
-  Expr Size = Expr::symbol(Name);
-  if (Known.Min == Known.Max)
-    Size = Expr(Known.Min);
-  else
-    Facts.declare(Name, Known);
-  ByData.insert(Name);
-  if (!Symbol.empty())
-    Symbols.emplace(Symbol, Size);
-  Decided.add(N.reshape(N.cast(Count, N.i64()), {}), Size, AtMost);
-  return Size;
 }
 
 } // namespace kpc::torch

@@ -109,3 +109,39 @@ func.func @main(%where: !b {graph.name = "where"}, %past: !c {graph.name = "past
   }
   return %0, %0 : !c, !c
 }
+
+// -----
+
+!c = !graph.tensor<[n, 64], f32>
+!b = !graph.tensor<[n, 64], i1>
+
+// Keys and then values are written to one buffer.
+// CHECK: plan.output "present" takes 3
+func.func @main(%keys: !b {graph.name = "keys"}, %values: !b {graph.name = "values"}, %new: !c {graph.name = "new"}, %past: !c {graph.name = "past"}) -> (!c {graph.name = "present"}) {
+  %0 = graph.region "update" (%keys, %values, %new, %past) : (!b, !b, !c, !c) -> !c {
+  ^bb0(%k: !b, %v: !b, %n: !c, %p: !c):
+    %y = graph.select %k, %n, %p : !b, !c
+    %e = graph.exp %n : !c
+    %z = graph.select %v, %e, %y : !b, !c
+    graph.yield %z : !c
+  }
+  return %0 : !c
+}
+
+// -----
+
+!c = !graph.tensor<[n, 64], f32>
+!b = !graph.tensor<[n, 64], i1>
+
+// What is written second depends on what was there.
+// CHECK: plan.output "present" :
+func.func @main(%keys: !b {graph.name = "keys"}, %values: !b {graph.name = "values"}, %new: !c {graph.name = "new"}, %past: !c {graph.name = "past"}) -> (!c {graph.name = "present"}) {
+  %0 = graph.region "update" (%keys, %values, %new, %past) : (!b, !b, !c, !c) -> !c {
+  ^bb0(%k: !b, %v: !b, %n: !c, %p: !c):
+    %y = graph.select %k, %n, %p : !b, !c
+    %e = graph.exp %y : !c
+    %z = graph.select %v, %e, %y : !b, !c
+    graph.yield %z : !c
+  }
+  return %0 : !c
+}

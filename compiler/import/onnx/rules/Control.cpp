@@ -200,7 +200,7 @@ static std::optional<Expr> tripCount(NodeImport &N, const Graph &Body) {
 /// Whether only data says when the loop ends. Outside of loops and branches a
 /// trip count of data is read back before the loop.
 static bool dataEnds(NodeImport &N, const Graph &Body) {
-  if (N.hasInput(1) && !handsConditionOn(Body))
+  if (N.hasInput(1) && (!N.hasInput(0) || !handsConditionOn(Body)))
     return true;
   return N.importer().isInBody() && ((N.hasInput(0) && !N.readSizes(0)) ||
                                      (N.hasInput(1) && !N.readSizes(1)));

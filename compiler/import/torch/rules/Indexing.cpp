@@ -186,6 +186,14 @@ static void indexPut(NodeImport &N) {
     Values = N.reshape(N.broadcast(Values, Read), Row);
     return N.result(withRow(N, X, P->Index, P->Axes[0], Values));
   }
+  if (!Adds && P->Axes.size() == 1 && P->Sizes.size() == 1) {
+    Value Index = N.reshape(P->Index, P->Sizes);
+    Dims Read(N.dims(X));
+    Read[static_cast<size_t>(P->Axes[0])] = P->Sizes[0];
+    if (Index && isChoice(N, X, Index))
+      return N.result(frontend::chooseRows(N, X, Index, P->Axes[0],
+                                           N.broadcast(Values, Read)));
+  }
   Ints Perm = moved(N.dims(X).size(), P->Axes);
   Value Turned = N.transpose(X, Perm);
   if (!Turned)

@@ -8,6 +8,7 @@
 #ifndef KPC_COMPILER_IMPORT_TORCH_RULES_ROWWRITE_H
 #define KPC_COMPILER_IMPORT_TORCH_RULES_ROWWRITE_H
 
+#include "compiler/import/PartWrite.h"
 #include "compiler/import/torch/Rules.h"
 
 namespace kpc::torch {
@@ -26,6 +27,13 @@ inline Value withRow(NodeImport &N, Value X, Value Index, int64_t Axis,
   Line[static_cast<size_t>(Axis)] = N.dims(X)[static_cast<size_t>(Axis)];
   return N.select(
       N.compare(graph::Predicate::eq, N.iota(Line, Axis, N.i64()), At), Row, X);
+}
+
+/// Whether slices of `From` along an axis are written to `X` as a choice: it is
+/// an input, or a part of one, and at least one is written.
+inline bool isChoice(NodeImport &N, Value X, Value Index) {
+  return frontend::isPartOfInput(X) && graph::typeOf(Index).getRank() == 1 &&
+         N.importer().facts().range(N.dims(Index)[0]).Min >= 1;
 }
 
 } // namespace kpc::torch

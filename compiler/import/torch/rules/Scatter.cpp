@@ -122,6 +122,11 @@ template <ScatterKind K> static void indexWrite(NodeImport &N) {
     From = N.broadcast(N.cast(From, N.element(X)), Sizes);
     return N.result(withRow(N, X, Index, static_cast<int64_t>(Axis), From));
   }
+  if (K == ScatterKind::none && !N.has("reduce") && isChoice(N, X, Index)) {
+    From = N.broadcast(N.cast(From, N.element(X)), Sizes);
+    return N.result(frontend::chooseRows(N, X, N.cast(Index, N.i64()),
+                                         static_cast<int64_t>(Axis), From));
+  }
   Index = N.broadcast(N.reshape(Index, Column), Sizes);
   From = N.broadcast(From, Sizes);
   if (N.has("alpha") && N.real("alpha", 1) != 1)
@@ -165,18 +170,24 @@ template <bool Row> static void partWrite(NodeImport &N) {
   Expr Start = N.size(Row ? "index" : "start", 0);
   if (Start.asConstant().value_or(0) < 0)
     Start = Start + Size;
-  if (Row)
-    From = N.unsqueeze(From, {Axis});
   if (N.bad() || N.integer("step", 1) != 1)
     return (void)N.unsupported("a write to a slice with steps");
-  Expr Count = N.dims(From)[static_cast<size_t>(Axis)];
-  SmallVector<Value> Parts;
-  if (Start != Expr(0))
-    Parts.push_back(N.sliceAxis(X, Axis, 0, Start));
-  Parts.push_back(From);
-  if (Expr Rest = Size - Start - Count; Rest != Expr(0))
-    Parts.push_back(N.sliceAxis(X, Axis, Start + Count, Rest));
-  N.result(N.concat(Parts, Axis));
+  Expr Count = Row ? Expr(1) : N.dims(From)[static_cast<size_t>(Axis)];
+  auto Place = [&](Value Whole, Value Part) {
+    SmallVector<Value> Parts;
+    if (Start != Expr(0))
+      Parts.push_back(N.sliceAxis(Whole, Axis, 0, Start));
+    Parts.push_back(Row ? N.unsqueeze(Part, {Axis}) : Part);
+    if (Expr Rest = Size - Start - Count; Rest != Expr(0))
+      Parts.push_back(N.sliceAxis(Whole, Axis, Start + Count, Rest));
+    return N.concat(Parts, Axis);
+  };
+  if (!frontend::isPartOfInput(X))
+    return N.result(Place(X, From));
+  Value Old = N.sliceAxis(X, Axis, Start, Count);
+  if (Row)
+    Old = N.reshape(Old, N.dims(From));
+  N.result(frontend::choosePart(N, X, From, Old, Place));
 }
 
 /// The elements of the source one after another where the mask is true.
