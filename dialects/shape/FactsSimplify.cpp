@@ -109,21 +109,55 @@ static Expr simplifyFactor(Query &Q, const AtomRef &Base,
   return Q.simplify(Base);
 }
 
+/// The min or max that a term is a multiple of; null where it is none.
+static const Atom *boundIn(const Term &T) {
+  if (T.Factors.size() != 1 || T.Factors[0].Exponent != 1)
+    return nullptr;
+  const Atom &A = *T.Factors[0].Base;
+  return A.Kind == AtomKind::Min || A.Kind == AtomKind::Max ? &A : nullptr;
+}
+
+/// What two terms of a sum are together where that has no bound, since one
+/// order of sides decides both: min(n, 2) + max(n - 2, 0) is n. A roll is two
+/// such slices, joined.
+static std::optional<Expr> joinPair(const Term &T, const Term &U) {
+  const Atom *A = boundIn(T), *B = boundIn(U);
+  if (!A || !B)
+    return std::nullopt;
+  Expr Order = A->A - A->B, Other = B->A - B->B;
+  bool IsSwapped = Order != Other;
+  if (IsSwapped && Order != 0 - Other)
+    return std::nullopt;
+  // Where A->A is the lesser side, and where it is the greater one.
+  auto Sum = [&](bool IsLess) {
+    const Expr &X = IsLess == (A->Kind == AtomKind::Min) ? A->A : A->B,
+               &Y = (IsLess != IsSwapped) == (B->Kind == AtomKind::Min) ? B->A
+                                                                        : B->B;
+    return X * T.Coefficient + Y * U.Coefficient;
+  };
+  Expr Both = Sum(true);
+  return Both == Sum(false) && !Both.overflowed() ? std::optional(Both)
+                                                  : std::nullopt;
+}
+
 /// r + c * min(a, k) as the min of r + c a and r + c k where that is lighter:
 /// n - min(n, 1) is max(0, n - 1). What a slice leaves of a size would else
 /// hold the size twice, and what slices of slices leave without end. Bounds of
 /// two sizes stay: of max(n, m) - n, which is padding, n goes when it is added.
 static std::optional<Expr> joinBound(const Expr &E) {
   for (const Term &T : terms(E)) {
-    if (T.Factors.size() != 1 || T.Factors[0].Exponent != 1)
+    const Atom *Bound = boundIn(T);
+    if (!Bound)
       continue;
-    const Atom &Bound = *T.Factors[0].Base;
-    if ((Bound.Kind != AtomKind::Min && Bound.Kind != AtomKind::Max) ||
-        (!Bound.A.isConstant() && !Bound.B.isConstant()))
+    for (const Term &U : terms(E))
+      if (std::optional<Expr> Both = &T < &U ? joinPair(T, U) : std::nullopt)
+        return E - exprOf(T) - exprOf(U) + *Both;
+    if (!Bound->A.isConstant() && !Bound->B.isConstant())
       continue;
     Expr Rest = E - exprOf(T);
-    Expr A = Rest + Bound.A * T.Coefficient, B = Rest + Bound.B * T.Coefficient;
-    Expr Joined = (Bound.Kind == AtomKind::Min) == (T.Coefficient > 0)
+    Expr A = Rest + Bound->A * T.Coefficient,
+         B = Rest + Bound->B * T.Coefficient;
+    Expr Joined = (Bound->Kind == AtomKind::Min) == (T.Coefficient > 0)
                       ? Expr::min(A, B)
                       : Expr::max(A, B);
     if (!Joined.overflowed() &&

@@ -73,6 +73,12 @@ TEST(Facts, BoundsAreJoined) {
   EXPECT_EQ(F.simplify(U - Expr::max(U - 2, 0)), Expr::min(U, 2));
   EXPECT_EQ(F.simplify(S - Expr::min(S, 5)), S - 5);
   EXPECT_EQ(F.simplify(U * 2 - Expr::max(U, 3) * 2), Expr::min(U * 2 - 6, 0));
+  // A roll.
+  EXPECT_EQ(F.simplify(Expr::min(U, 2) + Expr::max(U - 2, 0)), U);
+  EXPECT_EQ(
+      F.simplify(S * 3 + Expr::max(U, S) * 2 - Expr::max(U + 1, S + 1) * 2),
+      S * 3 - 2);
+  EXPECT_EQ(F.simplify(Expr::min(U, S) + Expr::max(S - 4, U - 4)), U + S - 4);
   // Padding to the longer one of two.
   EXPECT_EQ(S + F.simplify(Expr::max(S, U) - S), Expr::max(S, U));
   Expr Left = U;

@@ -26,8 +26,16 @@ static void importConcat(NodeImport &N) {
   if (N.bad())
     return;
   Axis = N.frontAxis(Axis, N.rank(Xs[0]));
-  if (!N.bad())
-    N.result(0, N.concat(Xs, Axis));
+  Value Joined = N.bad() ? Value() : N.concat(Xs, Axis);
+  if (!Joined)
+    return;
+  // A roll joins two slices to the size that they were cut from.
+  const shape::Facts &Facts = N.importer().facts();
+  Expr Size = N.dims(Joined)[static_cast<size_t>(Axis)];
+  Expr Simple = Facts.simplify(Size);
+  if (Simple != Size && !shape::partsThatMakeEqual(Facts, Size, Simple).empty())
+    N.unify(Size, Simple);
+  N.result(0, Joined);
 }
 
 //===----------------------------------------------------------------------===//
