@@ -17,19 +17,19 @@ namespace {
 /// Looks through one segment of notes: ELF gives each a name and a content,
 /// both padded to 4 bytes.
 std::string buildIdIn(const char *Notes, size_t Size) {
-  auto padded = [](size_t N) { return (N + 3) / 4 * 4; };
+  auto Padded = [](size_t N) { return (N + 3) / 4 * 4; };
   while (Size >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) Header;
     std::memcpy(&Header, Notes, sizeof(Header));
     size_t Length =
-        sizeof(Header) + padded(Header.n_namesz) + padded(Header.n_descsz);
+        sizeof(Header) + Padded(Header.n_namesz) + Padded(Header.n_descsz);
     if (Length > Size)
       return {};
     const char *Name = Notes + sizeof(Header);
     if (Header.n_type == NT_GNU_BUILD_ID &&
         llvm::StringRef(Name, Header.n_namesz) == llvm::StringRef("GNU\0", 4))
       return llvm::toHex(
-          llvm::StringRef(Name + padded(Header.n_namesz), Header.n_descsz),
+          llvm::StringRef(Name + Padded(Header.n_namesz), Header.n_descsz),
           /*LowerCase=*/true);
     Notes += Length;
     Size -= Length;

@@ -87,6 +87,9 @@ void RegionFormer::place(Operation *Op) {
   if (R == Role::View)
     return;
   if (Op->use_empty()) {
+    // A clone may get its address.
+    Place.erase(Op);
+    MadeOfRows.erase(Op);
     Op->erase();
     return;
   }
