@@ -43,9 +43,10 @@ int readProgram(dl_phdr_info *Program, size_t, void *Result) {
     const auto &Segment = Program->dlpi_phdr[I];
     if (Segment.p_type != PT_NOTE)
       continue;
-    std::string Id = buildIdIn(
-        reinterpret_cast<const char *>(Program->dlpi_addr + Segment.p_vaddr),
-        Segment.p_memsz);
+    auto *Notes =
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives a number.
+        reinterpret_cast<const char *>(Program->dlpi_addr + Segment.p_vaddr);
+    std::string Id = buildIdIn(Notes, Segment.p_memsz);
     if (!Id.empty())
       *static_cast<std::string *>(Result) = Id;
   }
