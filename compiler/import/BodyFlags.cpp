@@ -12,11 +12,11 @@ using namespace kpc::graph;
 
 namespace kpc::frontend {
 
-void carryFlags(Emitter &E, LoopOp Draft, ArrayRef<Value> Flags) {
+void carryFlags(Emitter &E, LoopOp Draft, ArrayRef<Forbidden> Flags) {
   OpBuilder &B = E.builder();
   OpBuilder::InsertionGuard Guard(B);
   Operation *Yield = Draft.getBody().front().getTerminator();
-  for (Value Flag : Flags) {
+  for (const Forbidden &F : Flags) {
     B.setInsertionPoint(Draft);
     Value None = E.scalarInt(0, E.i64());
     auto At = static_cast<unsigned>(Draft.getInits().size() +
@@ -25,24 +25,34 @@ void carryFlags(Emitter &E, LoopOp Draft, ArrayRef<Value> Flags) {
     Value Before =
         Draft.getBody().front().addArgument(None.getType(), Draft.getLoc());
     B.setInsertionPoint(Yield);
-    Yield->insertOperands(At, E.max(Before, Flag));
+    Yield->insertOperands(At, E.max(Before, F.Flag));
   }
 }
 
-void yieldFlags(Emitter &E, IfOp Draft, ArrayRef<Value> Then,
-                ArrayRef<Value> Else) {
+void yieldFlags(Emitter &E, IfOp Draft, ArrayRef<Forbidden> Then,
+                ArrayRef<Forbidden> Else) {
   OpBuilder &B = E.builder();
   OpBuilder::InsertionGuard Guard(B);
   Operation *Sides[] = {Draft.getThen().front().getTerminator(),
                         Draft.getOtherwise().front().getTerminator()};
-  ArrayRef<Value> Flags[] = {Then, Else};
+  ArrayRef<Forbidden> Flags[] = {Then, Else};
   for (size_t Of : {0, 1})
-    for (Value Flag : Flags[Of])
+    for (const Forbidden &F : Flags[Of])
       for (size_t Side : {0, 1}) {
         B.setInsertionPoint(Sides[Side]);
-        Value Own = Side == Of ? Flag : E.scalarInt(0, E.i64());
+        Value Own = Side == Of ? F.Flag : E.scalarInt(0, E.i64());
         Sides[Side]->insertOperands(Sides[Side]->getNumOperands(), Own);
       }
+}
+
+std::vector<Forbidden> takeFlags(SmallVector<Value> &Results, size_t First,
+                                 ArrayRef<Forbidden> Flags) {
+  std::vector<Forbidden> Taken;
+  for (auto [I, F] : llvm::enumerate(Flags))
+    Taken.push_back({Results[First + I], F.What});
+  Results.erase(Results.begin() + First,
+                Results.begin() + First + Flags.size());
+  return Taken;
 }
 
 } // namespace kpc::frontend

@@ -19,12 +19,23 @@
 
 namespace kpc::frontend {
 
-/// Lets each iteration hand on whether a flag of the body was set yet.
-void carryFlags(Emitter &E, graph::LoopOp Draft, ArrayRef<Value> Flags);
+/// An i64 scalar that must be 0, and what the message says if it is not.
+struct Forbidden {
+  Value Flag;
+  std::string What;
+};
 
-/// Both sides of a branch give its flags behind their results.
-void yieldFlags(Emitter &E, graph::IfOp Draft, ArrayRef<Value> Then,
-                ArrayRef<Value> Else);
+/// Lets each iteration hand on whether a flag of the body was set yet.
+void carryFlags(Emitter &E, graph::LoopOp Draft, ArrayRef<Forbidden> Flags);
+
+/// Both sides of a branch give its flags after their results.
+void yieldFlags(Emitter &E, graph::IfOp Draft, ArrayRef<Forbidden> Then,
+                ArrayRef<Forbidden> Else);
+
+/// Takes the flags out of the results of a loop or branch, the first at
+/// `First`: what is around has them now.
+std::vector<Forbidden> takeFlags(SmallVector<Value> &Results, size_t First,
+                                 ArrayRef<Forbidden> Flags);
 
 } // namespace kpc::frontend
 

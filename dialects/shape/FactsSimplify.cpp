@@ -125,14 +125,14 @@ static std::optional<Expr> joinPair(const Term &T, const Term &U) {
   if (!A || !B)
     return std::nullopt;
   Expr Order = A->A - A->B, Other = B->A - B->B;
-  bool IsSwapped = Order != Other;
-  if (IsSwapped && Order != 0 - Other)
+  bool IsReversed = Order != Other;
+  if (IsReversed && Order != 0 - Other)
     return std::nullopt;
   // Where A->A is the lesser side, and where it is the greater one.
   auto Sum = [&](bool IsLess) {
     const Expr &X = IsLess == (A->Kind == AtomKind::Min) ? A->A : A->B,
-               &Y = (IsLess != IsSwapped) == (B->Kind == AtomKind::Min) ? B->A
-                                                                        : B->B;
+               &Y = (IsLess != IsReversed) == (B->Kind == AtomKind::Min) ? B->A
+                                                                         : B->B;
     return X * T.Coefficient + Y * U.Coefficient;
   };
   Expr Both = Sum(true);

@@ -19,7 +19,7 @@ using namespace mlir;
 
 namespace kpc::graph {
 
-/// Most results of a region beside its last op's.
+/// Most results of a region apart from those of its last op.
 constexpr size_t MostShared = 4;
 
 /// The space of a reduction whose rows a kernel may keep.

@@ -1,4 +1,4 @@
-//===- ResidualsOfCodes.cpp - Residuals are read as the codes beside them -===//
+//===- ResidualsOfCodes.cpp - Residuals are read as codes ----------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

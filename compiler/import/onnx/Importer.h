@@ -8,6 +8,7 @@
 #ifndef KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 #define KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 
+#include "compiler/import/BodyFlags.h"
 #include "compiler/import/Control.h"
 #include "compiler/import/DataSizes.h"
 #include "compiler/import/onnx/ImportOnnx.h"
@@ -167,11 +168,7 @@ public:
 private:
   using Scope = std::unordered_map<std::string, Entry>;
 
-  /// An i64 scalar that must be 0, and what the message says if it is not.
-  struct Forbidden {
-    Value Flag;
-    std::string What;
-  };
+  using Forbidden = frontend::Forbidden;
   /// A loop's body or a branch that is being imported. What belongs to scopes
   /// around it is built in front of its holder.
   struct OpenBody {
@@ -187,15 +184,8 @@ private:
                                                mlir::TypeRange Arguments,
                                                BodyFunction Emit);
   void addForbidden(NodeImport &N, Forbidden F);
-  /// Lets each iteration hand on whether a flag of the body was set yet.
-  void carryFlags(NodeImport &N, graph::LoopOp Draft,
-                  ArrayRef<Forbidden> Flags);
-  /// Both sides of a branch give its flags behind their results.
-  void yieldFlags(NodeImport &N, graph::IfOp Draft, ArrayRef<Forbidden> Then,
-                  ArrayRef<Forbidden> Else);
-  /// Takes the flags from results, the first at `First`, to what is around.
-  void takeFlags(NodeImport &N, SmallVector<Value> &Results, size_t First,
-                 ArrayRef<Forbidden> Flags);
+  /// The same of flags that the results of a loop or branch held.
+  void addForbidden(NodeImport &N, std::vector<Forbidden> All);
   /// For what is built for an entry of a scope.
   void setInsertionPointFor(size_t Scope);
   /// Takes a symbol to be a multiple of what makes two sizes equal.

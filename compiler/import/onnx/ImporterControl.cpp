@@ -5,7 +5,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/import/BodyFlags.h"
 #include "compiler/import/Control.h"
 #include "compiler/import/onnx/Importer.h"
 
@@ -53,29 +52,9 @@ void Importer::addForbidden(NodeImport &N, Forbidden F) {
   Requirements.push_back({Size, Expr(0), /*Equal=*/true, F.What});
 }
 
-static SmallVector<Value> flagsOf(auto All) {
-  SmallVector<Value> Flags;
-  for (const auto &F : All)
-    Flags.push_back(F.Flag);
-  return Flags;
-}
-
-void Importer::carryFlags(NodeImport &N, LoopOp Draft,
-                          ArrayRef<Forbidden> Flags) {
-  frontend::carryFlags(N, Draft, flagsOf(Flags));
-}
-
-void Importer::yieldFlags(NodeImport &N, IfOp Draft, ArrayRef<Forbidden> Then,
-                          ArrayRef<Forbidden> Else) {
-  frontend::yieldFlags(N, Draft, flagsOf(Then), flagsOf(Else));
-}
-
-void Importer::takeFlags(NodeImport &N, SmallVector<Value> &Results,
-                         size_t First, ArrayRef<Forbidden> Flags) {
-  for (auto [I, F] : llvm::enumerate(Flags))
-    addForbidden(N, {Results[First + I], F.What});
-  Results.erase(Results.begin() + First,
-                Results.begin() + First + Flags.size());
+void Importer::addForbidden(NodeImport &N, std::vector<Forbidden> All) {
+  for (Forbidden &F : All)
+    addForbidden(N, std::move(F));
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,7 +102,7 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
   std::vector<Forbidden> Flags = std::move(BodyFlags);
   LoopOp Loop;
   if (Yielded) {
-    carryFlags(N, Draft, Flags);
+    frontend::carryFlags(N, Draft, Flags);
     Loop = frontend::finishLoop(N, Draft, Reversed);
   }
   if (!Loop) {
@@ -134,7 +113,7 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
     return std::nullopt;
   }
   SmallVector<Value> Results(Loop.getResults());
-  takeFlags(N, Results, Inits.size(), Flags);
+  addForbidden(N, frontend::takeFlags(Results, Inits.size(), Flags));
   return Results;
 }
 
@@ -226,12 +205,12 @@ std::optional<SmallVector<Value>> Importer::branch(
   if (First && importBody(Draft, Draft.getOtherwise(), {},
                           [&](ArrayRef<Value>) { return Else(*First); })) {
     std::vector<Forbidden> Others = std::move(BodyFlags);
-    yieldFlags(N, Draft, Flags, Others);
+    frontend::yieldFlags(N, Draft, Flags, Others);
     llvm::append_range(Flags, Others);
     auto Results =
         frontend::finishBranches(N, Draft, First->size() + Flags.size());
     if (Results)
-      takeFlags(N, *Results, First->size(), Flags);
+      addForbidden(N, frontend::takeFlags(*Results, First->size(), Flags));
     return Results;
   }
   Draft.erase();
@@ -268,13 +247,13 @@ Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
   Good = Good && Fill(Else, Draft.getOtherwise());
   if (Good) {
     std::vector<Forbidden> Others = std::move(BodyFlags);
-    yieldFlags(N, Draft, Flags, Others);
+    frontend::yieldFlags(N, Draft, Flags, Others);
     llvm::append_range(Flags, Others);
     auto Results = frontend::finishBranches(
         N, Draft, Count + Flags.size(),
         [&](unsigned I) { return decideBranchSizes(N, Draft, Condition, I); });
     if (Results)
-      takeFlags(N, *Results, Count, Flags);
+      addForbidden(N, frontend::takeFlags(*Results, Count, Flags));
     return Results;
   }
   Draft.erase();

@@ -16,6 +16,7 @@
 #ifndef KPC_COMPILER_IMPORT_TORCH_IMPORTER_H
 #define KPC_COMPILER_IMPORT_TORCH_IMPORTER_H
 
+#include "compiler/import/BodyFlags.h"
 #include "compiler/import/DataSizes.h"
 #include "compiler/import/torch/ImportProgram.h"
 #include "compiler/import/torch/NodeImport.h"
@@ -207,16 +208,10 @@ private:
       llvm::function_ref<std::optional<SmallVector<Value>>(ArrayRef<Value>)>
           Emit);
   void leaveBody(mlir::Operation *Holder, const std::set<std::string> &Stay);
-  /// An i64 scalar that must be 0, and what the message says if it is not.
-  struct Forbidden {
-    Value Flag;
-    std::string What;
-  };
-  static SmallVector<Value> flagsOf(ArrayRef<Forbidden> All);
+  using Forbidden = frontend::Forbidden;
   void addForbidden(NodeImport &N, Forbidden F);
-  /// Takes the flags from results, the first at `First`, to what is around.
-  void takeFlags(NodeImport &N, SmallVector<Value> &Results, size_t First,
-                 ArrayRef<Forbidden> Flags);
+  /// The same of flags that the results of a loop or branch held.
+  void addForbidden(NodeImport &N, std::vector<Forbidden> All);
   /// A size that data decides, by a name that nothing has.
   Expr addSymbol(const std::string &Wanted, shape::SymbolFacts Known);
   void addCount(NodeImport &N, Value Count, const Expr &Size,

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Importer.h"
 
-#include "compiler/import/BodyFlags.h"
 #include "compiler/import/Control.h"
 
 using namespace mlir;
@@ -90,7 +89,7 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
   std::vector<Forbidden> Flags;
   if (importBody(Draft, Draft.getBody(), TypeRange(ValueRange(Inits)), Emit)) {
     Flags = std::move(BodyFlags);
-    frontend::carryFlags(N, Draft, flagsOf(Flags));
+    frontend::carryFlags(N, Draft, Flags);
     Loop = frontend::finishLoop(N, Draft, Reversed);
   }
   if (!Loop) {
@@ -98,7 +97,7 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
     return std::nullopt;
   }
   SmallVector<Value> Results(Loop.getResults());
-  takeFlags(N, Results, Inits.size(), Flags);
+  addForbidden(N, frontend::takeFlags(Results, Inits.size(), Flags));
   return Results;
 }
 
@@ -126,11 +125,11 @@ Importer::branch(NodeImport &N, Value Condition, SideFunction Then,
   std::vector<Forbidden> Flags = std::move(BodyFlags);
   if (First && Fill(Else, Draft.getOtherwise())) {
     std::vector<Forbidden> Others = std::move(BodyFlags);
-    frontend::yieldFlags(N, Draft, flagsOf(Flags), flagsOf(Others));
+    frontend::yieldFlags(N, Draft, Flags, Others);
     llvm::append_range(Flags, Others);
     auto Results = frontend::finishBranches(N, Draft, Count + Flags.size());
     if (Results)
-      takeFlags(N, *Results, Count, Flags);
+      addForbidden(N, frontend::takeFlags(*Results, Count, Flags));
     return Results;
   }
   Draft.erase();

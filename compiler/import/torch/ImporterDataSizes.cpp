@@ -58,19 +58,9 @@ void Importer::addForbidden(NodeImport &N, Forbidden F) {
   Required.push_back({Size, Expr(0), /*Equal=*/true, F.What});
 }
 
-SmallVector<Value> Importer::flagsOf(ArrayRef<Forbidden> All) {
-  SmallVector<Value> Flags;
-  for (const Forbidden &F : All)
-    Flags.push_back(F.Flag);
-  return Flags;
-}
-
-void Importer::takeFlags(NodeImport &N, SmallVector<Value> &Results,
-                         size_t First, ArrayRef<Forbidden> Flags) {
-  for (auto [I, F] : llvm::enumerate(Flags))
-    addForbidden(N, {Results[First + I], F.What});
-  Results.erase(Results.begin() + First,
-                Results.begin() + First + Flags.size());
+void Importer::addForbidden(NodeImport &N, std::vector<Forbidden> All) {
+  for (Forbidden &F : All)
+    addForbidden(N, std::move(F));
 }
 
 //===----------------------------------------------------------------------===//
