@@ -103,14 +103,14 @@ struct CompileOptions {
   std::string Calibration;
   /// The methods against the error of codes that calibration allows.
   bool SmoothChannels = true, CorrectBias = true;
-  /// Residuals are read as the codes of FP8 that convolutions multiply.
-  bool ResidualsOfCodes = true;
   /// The same against the error of weights of 4 bits.
   bool ScaleWeights = true, RoundByFeedback = true;
   /// Elements of K that share a scale of such weights: 32, 64 or 128.
   unsigned WeightGroup = 128;
   /// Operands that GEMMs and convolutions multiply by weights become outputs.
   bool WatchOperands = false;
+  /// Residuals are read as the codes of FP8 that convolutions multiply.
+  bool ResidualsOfCodes = true;
   /// GEMMs and convolutions with weights get switches between these types,
   /// which are an input: see the pass switch-precisions. Only Fp8 and Int8.
   std::vector<Precision> Switched;

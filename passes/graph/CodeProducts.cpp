@@ -117,43 +117,91 @@ Value graph::scaled(OpBuilder &B, Value Product, Value ScaleOfA,
   return Scale ? Value(MulOp::create(B, Loc, Product, Scale)) : Product;
 }
 
+/// What was stored in front of a kernel, where `V` is what one reads.
+static Value throughKernels(Value V) {
+  while (true) {
+    if (auto Argument = dyn_cast<BlockArgument>(V)) {
+      auto Region = dyn_cast<RegionOp>(Argument.getOwner()->getParentOp());
+      if (!Region)
+        return V;
+      V = Region.getInputs()[Argument.getArgNumber()];
+    } else if (auto Region = V.getDefiningOp<RegionOp>()) {
+      Operation *Yield = Region.getBody().front().getTerminator();
+      V = Yield->getOperand(cast<OpResult>(V).getResultNumber());
+    } else if (auto View = V.getDefiningOp<ReshapeOp>()) {
+      V = View.getX();
+    } else {
+      return V;
+    }
+  }
+}
+
+/// Ops each of whose result's elements is one of an operand's, or zero.
+static bool movesElements(Operation *Op) {
+  return isa<TransposeOp, ReshapeOp, SliceOp, ConcatOp, PadOp, BroadcastOp,
+             GatherOp>(Op);
+}
+
+/// Whether each element of `V` is a code, perhaps in a wider type and with a
+/// zero point taken off.
+static bool holdsCodes(Value V, unsigned Steps) {
+  V = throughKernels(V);
+  if (isCode(typeOf(V).getElementType()))
+    return true;
+  Operation *Op = V.getDefiningOp();
+  if (!Op || !Steps)
+    return false;
+  if (isa<DequantiseBlocksOp>(Op))
+    return true;
+  bool TakesOffZero = isa<SubOp>(Op) && splatValue(Op->getOperand(1));
+  return (isa<CastOp>(Op) || TakesOffZero || movesElements(Op)) &&
+         holdsCodes(Op->getOperand(0), Steps - 1);
+}
+
 /// Whether `V` is computed from codes by a contraction. What multiplies no
 /// codes multiplies what they are cast to, whose sums are as great.
 static bool isProductOfCodes(Value V) {
+  constexpr unsigned MostSteps = 6;
   Operation *Op = V.getDefiningOp();
-  if (!isa_and_present<MatmulOp, ConvOp>(Op))
-    return false;
-  Value Factor = Op->getOperand(0);
-  if (auto Cast = Factor.getDefiningOp<CastOp>())
-    Factor = Cast.getX();
-  return isCode(typeOf(Factor).getElementType()) ||
-         Factor.getDefiningOp<DequantiseBlocksOp>();
+  return isa_and_present<MatmulOp, ConvOp>(Op) &&
+         holdsCodes(Op->getOperand(0), MostSteps);
 }
+
+static constexpr unsigned MostRawSteps = 8;
 
 /// Looks at most `Steps` ops back: two zero points, a bias and a cast stand
 /// between.
-static bool isRawProduct(Value V, unsigned Steps) {
-  if (isProductOfCodes(V))
-    return true;
+static Operation *rawProductOf(Value V, unsigned Steps) {
+  V = throughKernels(V);
   Operation *Op = V.getDefiningOp();
-  if (!Steps ||
-      !isa_and_present<AddOp, SubOp, CastOp, TransposeOp, ReshapeOp>(Op))
-    return false;
-  bool Moves = isa<TransposeOp, ReshapeOp>(Op);
-  if (!Moves && isFloat(typeOf(Op->getOperand(0)).getElementType()))
-    return false;
+  if (isProductOfCodes(V))
+    return Op;
+  if (!Steps || !Op)
+    return nullptr;
+  if (movesElements(Op))
+    return rawProductOf(Op->getOperand(0), Steps - 1);
+  if (!isa<AddOp, SubOp, CastOp>(Op) ||
+      isFloat(typeOf(Op->getOperand(0)).getElementType()))
+    return nullptr;
   // A bias may stand on either side.
-  return llvm::any_of(Op->getOperands(), [&](Value From) {
-    return isRawProduct(From, Steps - 1);
-  });
+  for (Value From : Op->getOperands())
+    if (Operation *Product = rawProductOf(From, Steps - 1))
+      return Product;
+  return nullptr;
 }
 
-bool graph::isRawProduct(Value V) { return ::isRawProduct(V, 8); }
+bool graph::isRawProduct(Value V) { return ::rawProductOf(V, MostRawSteps); }
+
+Operation *graph::rawProductFinishedBy(Operation *Op) {
+  if (isa<MulOp, AddOp, SubOp, CastOp>(Op))
+    for (Value V : Op->getOperands())
+      if (Operation *Product = ::rawProductOf(V, MostRawSteps))
+        return Product;
+  return nullptr;
+}
 
 bool graph::finishesRawProduct(Operation *Op) {
-  return isa<MulOp, AddOp, SubOp, CastOp>(Op) &&
-         llvm::any_of(Op->getOperands(),
-                      [](Value V) { return graph::isRawProduct(V); });
+  return rawProductFinishedBy(Op);
 }
 
 bool graph::isOfCodes(Value V) {

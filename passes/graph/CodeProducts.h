@@ -46,8 +46,9 @@ mlir::Value spread(mlir::OpBuilder &B, mlir::Location Loc, mlir::Value V,
 /// may be taken off, and it may be cast.
 bool isRawProduct(mlir::Value V);
 
-/// Whether `Op` scales such a product, or brings it nearer to that.
+/// Whether `Op` scales such a product, or brings it nearer to that; and which.
 bool finishesRawProduct(mlir::Operation *Op);
+mlir::Operation *rawProductFinishedBy(mlir::Operation *Op);
 
 /// Whether values are made of codes that stay in the artifact.
 bool isOfCodes(mlir::Value V);

@@ -285,6 +285,17 @@ bool RegionFormer::usedAtSameIndex(Operation *Op) {
   return Same;
 }
 
+/// Whether the product of codes that `Op` scales may follow it into `G`. The
+/// sums alone would be stored in f32.
+bool RegionFormer::mayFinish(Operation *Op, Group &G) {
+  Operation *Product = rawProductFinishedBy(Op);
+  return !G.Root && usedAtSameIndex(Op) &&
+         llvm::none_of(G.Ops, [&](Operation *Other) {
+           Operation *Of = rawProductFinishedBy(Other);
+           return Of && Of != Product;
+         });
+}
+
 StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   if (!Rule.Fuse)
     return "fusion is off";
@@ -306,7 +317,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
       return {};
     return "attention is a kernel of its own";
   }
-  bool Finishes = finishesRawProduct(Op) && G.Root;
+  bool Finishes = finishesRawProduct(Op) && !mayFinish(Op, G);
   if (Finishes ||
       (scalesCodes(Op) && !usedAtSameIndex(Op) && !isResidualOfRows(Op, G)))
     return "it scales a product of codes, which the product's own kernel does";

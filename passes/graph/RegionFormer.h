@@ -60,6 +60,7 @@ private:
   void place(mlir::Operation *Op);
   /// Empty if `Op` may join `G`, else the reason against.
   llvm::StringRef refusal(mlir::Operation *Op, Group &G);
+  bool mayFinish(mlir::Operation *Op, Group &G);
   Group *groupToJoin(mlir::Operation *Op);
   Group *groupOfAllUsers(mlir::Operation *Op, llvm::StringRef &Why);
   bool usedAtSameIndex(mlir::Operation *Op);

@@ -217,6 +217,8 @@ private:
   HeavyContractions Contractions;
   /// f32 because of what they are, and so are elementwise ops that use them.
   DenseSet<Value> Sensitive;
+  /// Sums of codes, which are beyond f16 whatever reads them.
+  DenseSet<Value> Raw;
   /// May be narrow. Those that only choose elements follow their operands.
   SmallVector<Value> Candidates, Followers;
   /// Are narrow in any case.
@@ -281,7 +283,9 @@ void StorageChoice::findWideResults(RegionOp Region) {
       Contracted &= isa<RegionOp>(Use.getOwner()) &&
                     isReadByContractionsAlone(argumentOf(Use));
     });
-    if ((IsWide(Yielded) && !Contracted) || isRawProduct(Yielded))
+    if (isRawProduct(Yielded))
+      Raw.insert(Result);
+    if ((IsWide(Yielded) && !Contracted) || Raw.contains(Result))
       Sensitive.insert(Result);
   }
 }
@@ -308,7 +312,7 @@ bool StorageChoice::isForTensorCores(Value V) {
 }
 
 void StorageChoice::sortOut(Value V) {
-  if (!typeOf(V).getElementType().isF32() || staysWide(V))
+  if (!typeOf(V).getElementType().isF32() || Raw.contains(V) || staysWide(V))
     return;
   if (isForTensorCores(V)) {
     Forced.push_back(V);
