@@ -264,6 +264,11 @@ static void addQuantisation(OpPassManager &Passes,
         isOfCodes(Options.Compute) ? precisionWord(Options.Compute) : "none";
     Pass.For = Types;
     Pass.Int8 = Use(target::prefersInt8(For.first()));
+    Pass.Fp8 = Use(target::multipliesFp8(For.first()));
+    // Those of other chips were compared with nothing that was measured.
+    if (hasWgmma(For))
+      for (const target::Target *T : For.Targets)
+        Pass.Targets.emplace_back(T->Name);
   };
   // These look at the numbers of weights, which others have put together.
   if (asksForCodes(Options) && !Options.Calibration.empty())
@@ -275,30 +280,22 @@ static void addQuantisation(OpPassManager &Passes,
     graph::SmoothChannelsOptions Smooth;
     Ask(Smooth);
     Smooth.Wgmma = target::copiesRowsOfFp8(For.first());
-    Smooth.Fp8 = Use(target::multipliesFp8(For.first()));
     if (Options.SmoothChannels)
       Passes.addNestedPass<func::FuncOp>(
           graph::createSmoothChannels(Smooth, Tools.Read));
     graph::CorrectBiasOptions Bias;
     Ask(Bias);
     Bias.Wgmma = target::copiesRowsOfFp8(For.first());
-    Bias.Fp8 = Use(target::multipliesFp8(For.first()));
     if (Options.CorrectBias)
       Passes.addNestedPass<func::FuncOp>(
           graph::createCorrectBias(Bias, Tools.Read));
   }
   graph::QuantiseConvsOptions Convs;
   Ask(Convs);
-  Convs.Fp8 = Use(target::multipliesFp8(For.first()));
-  // Those of other chips were compared with nothing that was measured.
-  if (hasWgmma(For))
-    for (const target::Target *T : For.Targets)
-      Convs.Targets.emplace_back(T->Name);
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseConvs(Convs));
   graph::QuantiseGemmsOptions Gemms;
   Ask(Gemms);
   Gemms.Wgmma = target::copiesRowsOfFp8(For.first());
-  Gemms.Fp8 = Use(target::multipliesFp8(For.first()));
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
   if (!Options.Calibration.empty() && Options.ResidualsOfCodes) {
     Passes.addPass(createCSEPass());

@@ -1,4 +1,4 @@
-//===- CodeCosts.h - Whether codes of FP8 pay in a convolution --*- C++ -*-===//
+//===- CodeCosts.h - Whether codes of FP8 pay in a product -----*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,9 +13,9 @@
 
 namespace kpc::graph {
 
-/// Why a convolution of 16 bits is to stay one, as a clause: by the cost model
-/// of one of the targets its kernel of FP8 is slower. Empty: it is not.
-std::string slowerAsFp8(ConvOp Op, const shape::Facts &Facts,
+/// Why a GEMM or convolution of 16 bits is to stay one, as a clause: by the
+/// cost model of one of the targets FP8 is slower. Empty: it is not.
+std::string slowerAsFp8(mlir::Operation *Product, const shape::Facts &Facts,
                         llvm::ArrayRef<const target::Target *> Targets);
 
 } // namespace kpc::graph

@@ -46,7 +46,7 @@ struct CorrectBiasPass : graph::impl::CorrectBiasBase<CorrectBiasPass> {
     if (!isGraphFunction(Func))
       return;
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma}, Func);
+        CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma, Targets}, Func);
     if (failed(Policy))
       return signalPassFailure();
     SmallVector<Operation *> Products;

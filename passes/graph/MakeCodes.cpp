@@ -8,7 +8,9 @@
 
 #include "passes/graph/MakeCodes.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeCosts.h"
 #include "passes/graph/CodeProducts.h"
+#include "passes/graph/TargetNames.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
@@ -59,9 +61,11 @@ FailureOr<CodePolicy> CodePolicy::read(const Options &From, func::FuncOp Func) {
   Read.Wgmma = From.Wgmma;
   Read.Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
   FailureOr<TypesByName> For = TypesByName::read(From.For, Func);
-  if (failed(For))
+  auto Targets = targetsNamed(From.Targets, Func);
+  if (failed(For) || failed(Targets))
     return failure();
   Read.For = std::move(*For);
+  Read.Targets = std::move(*Targets);
   return Read;
 }
 
@@ -76,7 +80,18 @@ CodeUse CodePolicy::useOf(CodeType Type) const {
                                  : CodeUse::None;
 }
 
-StringRef CodePolicy::refusal(Operation *Product) const {
+bool CodePolicy::isNamed(Operation *Product) const {
+  return !For.typeOf(Product, "").empty();
+}
+
+std::string CodePolicy::refusal(Operation *Product) const {
+  std::string Why = incapable(Product).str();
+  if (!Why.empty() || typeOf(Product) != CodeType::Fp8 || isNamed(Product))
+    return Why;
+  return slowerAsFp8(Product, Facts, Targets);
+}
+
+StringRef CodePolicy::incapable(Operation *Product) const {
   CodeType Type = typeOf(Product);
   auto Conv = dyn_cast<ConvOp>(Product);
   if (Type == CodeType::None)

@@ -14,6 +14,7 @@
 #ifndef KPC_PASSES_GRAPH_MAKECODES_H
 #define KPC_PASSES_GRAPH_MAKECODES_H
 
+#include "compiler/target/Target.h"
 #include "passes/graph/Calibration.h"
 
 namespace kpc::graph {
@@ -42,6 +43,8 @@ public:
     llvm::ArrayRef<std::string> For; ///< REGEX=TYPE, the last that matches
     llvm::StringRef Int8, Fp8;       ///< none, multiplied or rounded
     bool Wgmma = true;               ///< multiplies FP8
+    /// With wgmma, whose cost models are asked whether FP8 pays.
+    llvm::ArrayRef<std::string> Targets = {};
   };
   /// An error at `Func` for what is none of these.
   static mlir::FailureOr<CodePolicy> read(const Options &From,
@@ -51,13 +54,19 @@ public:
   CodeType typeOf(mlir::Operation *Product) const;
   CodeUse useOf(CodeType Type) const;
   /// Why the product stays as it is, as a clause; empty: it gets codes.
-  llvm::StringRef refusal(mlir::Operation *Product) const;
+  std::string refusal(mlir::Operation *Product) const;
 
 private:
+  /// Whether `--precision-for`, or a type for each layer, names its type.
+  bool isNamed(mlir::Operation *Product) const;
+  /// The part that no cost model is asked for.
+  llvm::StringRef incapable(mlir::Operation *Product) const;
+
   CodeType Base = CodeType::None;
   TypesByName For;
   CodeUse Int8 = CodeUse::None, Fp8 = CodeUse::None;
   bool Wgmma = true;
+  llvm::SmallVector<const target::Target *> Targets;
   shape::Facts Facts;
 };
 

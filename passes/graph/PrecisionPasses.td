@@ -98,13 +98,17 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
 
     A target multiplies codes, or only rounds: factors are then codes in f32, of
     which loops make the same numbers.
+
+    What no name asks FP8 for stays as it is where a cost model of `targets` has
+    it slower in FP8 than in 16 bits.
   }];
   let options = [
     Option<"TypeName", "type", "std::string", "\"fp8\"", "int8, fp8 or none: what is multiplied">,
     ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
     Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
     Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">,
-    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">
+    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">,
+    ListOption<"Targets", "targets", "std::string", "Targets with wgmma as --arch names them, whose cost models are asked of FP8; none: nothing is">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -124,7 +128,8 @@ def SmoothChannels : Pass<"smooth-channels", "::mlir::func::FuncOp"> {
     ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
     Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
     Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">,
-    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">
+    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">,
+    ListOption<"Targets", "targets", "std::string", "Targets with wgmma as --arch names them, whose cost models are asked of FP8; none: nothing is">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -140,7 +145,8 @@ def CorrectBias : Pass<"correct-bias", "::mlir::func::FuncOp"> {
     ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
     Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
     Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">,
-    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">
+    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">,
+    ListOption<"Targets", "targets", "std::string", "Targets with wgmma as --arch names them, whose cost models are asked of FP8; none: nothing is">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -152,7 +158,7 @@ def QuantiseConvs : Pass<"quantise-convs", "::mlir::func::FuncOp"> {
     `graph.calibration` gives, and of integers becomes ui8 where nothing of it is
     negative. Options are those of quantise-gemms. Convolutions that kernels of
     codes do not take stay as they are, and so do those that a target's cost model
-    has slower in FP8 than in 16 bits.
+    has slower in FP8 than in 16 bits, but for those that a name asks it for.
   }];
   let options = [
     Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,

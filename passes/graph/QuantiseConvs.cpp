@@ -20,12 +20,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "passes/graph/CodeCosts.h"
 #include "passes/graph/CodeProducts.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/MakeCodes.h"
 #include "passes/graph/Passes.h"
-#include "passes/graph/TargetNames.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -46,23 +44,16 @@ struct QuantiseConvsPass : graph::impl::QuantiseConvsBase<QuantiseConvsPass> {
     if (!isGraphFunction(Func))
       return;
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, For, Int8, Fp8}, Func);
+        CodePolicy::read({TypeName, For, Int8, Fp8, true, Targets}, Func);
     if (failed(Policy))
       return signalPassFailure();
-    auto Asked = targetsNamed(Targets, Func);
-    if (failed(Asked))
-      return signalPassFailure();
-    shape::Facts Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
     SmallVector<ConvOp> Products;
     Func.walk([&](ConvOp Op) {
       if (multipliesWeight(Op))
         Products.push_back(Op);
     });
     for (ConvOp Op : Products) {
-      std::string Why = Policy->refusal(Op).str();
-      if (Why.empty() && Policy->typeOf(Op) == CodeType::Fp8)
-        Why = slowerAsFp8(Op, Facts, *Asked);
-      if (!Why.empty())
+      if (std::string Why = Policy->refusal(Op); !Why.empty())
         tellOfRefusal(Op, Why);
       else
         rewrite(Op, Policy->typeOf(Op), Policy->useOf(Policy->typeOf(Op)));

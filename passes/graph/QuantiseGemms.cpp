@@ -47,7 +47,7 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
     if (!isGraphFunction(Func))
       return;
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma}, Func);
+        CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma, Targets}, Func);
     if (failed(Policy))
       return signalPassFailure();
     SmallVector<MatmulOp> Products;
@@ -56,7 +56,7 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
         Products.push_back(Op);
     });
     for (MatmulOp Op : Products) {
-      if (StringRef Why = Policy->refusal(Op); !Why.empty())
+      if (std::string Why = Policy->refusal(Op); !Why.empty())
         tellOfRefusal(Op, Why);
       else
         rewrite(Op, Policy->typeOf(Op), Policy->useOf(Policy->typeOf(Op)));

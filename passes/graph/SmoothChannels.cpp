@@ -92,7 +92,7 @@ struct SmoothChannelsPass
     if (!isGraphFunction(Func))
       return;
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma}, Func);
+        CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma, Targets}, Func);
     if (failed(Policy))
       return signalPassFailure();
     // What suits the steps of one type does not suit those of another.

@@ -58,7 +58,8 @@ class Case:
     def check(self, target, precision, chained):
         """`chained`: what a product that writes codes has for its type."""
         wanted, _ = self.run("host", "--precision", "fp32")
-        asked = ("--precision", precision, "--calibration", self.calibration)
+        # Of all layers, small ones too, where FP8 is not asked whether it pays.
+        asked = ("--precision", precision, "--precision-for", f".*={precision}", "--calibration", self.calibration)
         host, _ = self.run("host", *asked)
         found, kernels = self.run(target, *asked)
         print(f"{self.model.stem} on {target} in {precision}: RMS error {error(found, wanted):.2e}, on the host {error(host, wanted):.2e}")

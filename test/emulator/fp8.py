@@ -86,7 +86,7 @@ def perceptron(rows, width, inner):
     made = [weight("g", width), weight("up", width, inner), weight("b", inner), weight("down", inner, width)]
     graph = helper.make_graph(nodes, "perceptron", [value("x", TensorProto.FLOAT, ["rows", width])], [value("y", TensorProto.FLOAT, ["rows", width])], made)
     return emulated.Case("perceptron", helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), {"rows": "1..128:opt=64"},
-                         {"rows": rows}, options=("--precision", "fp8"), shows="fp8 -> f16", kernels=4)
+                         {"rows": rows}, options=("--precision", "fp8", "--precision-for", ".*=fp8"), shows="fp8 -> f16", kernels=4)
 
 
 def cases(target):

@@ -121,7 +121,7 @@ class Runner:
         np.savez(samples, x=draw.standard_normal((4, 1, rows, width)).astype(np.float32))
         calibration = self.folder / f"{model.stem}.calibration"
         call([self.kpc, "calibrate", model, "--data", samples, "-o", calibration, "-q", "--no-cache"])
-        asked = ("--precision", "fp8", "--calibration", calibration)
+        asked = ("--precision", "fp8", "--precision-for", ".*=fp8", "--calibration", calibration)
         wanted, _, _ = self.run(model, rows, "host", "--precision", "fp32")
         host, _, _ = self.run(model, rows, "host", *asked)
         found, again, shown = self.run(model, rows, "sm_90a", *asked)

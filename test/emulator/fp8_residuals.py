@@ -70,7 +70,7 @@ def main():
         lines = shown[shown.index("kernels of"):].split("\nremarks:")[0].splitlines()[2:]
         return [line for line in lines if " map x" in line and "f16 -> i8" in line]
 
-    asked = ("--precision", "fp8", "--calibration", calibration)
+    asked = ("--precision", "fp8", "--precision-for", ".*=fp8", "--calibration", calibration)
     wanted, _ = run("host", "--precision", "fp32")
     found, shown = run("sm_90a", *asked)
     again, _ = run("sm_90a", *asked)
