@@ -5,7 +5,8 @@
 """Blocks of convolutional networks whose products are of codes.   code_blocks.py KPC DRIVER FOLDER [--all]
 
 Bottlenecks, inverted residuals, projections, groups, transposed convolutions, pools and concats, quantised by a calibration to FP8 and 8-bit
-integers, stored in fp16 and bf16: near fp32 on the host, whose last kernel turns a result, and on emulated chips. `--all` runs every block on every chip. Exits 77 (a skip) where numpy or onnx is not installed.
+integers, stored in fp16 and bf16: near fp32 on the host, whose last kernel turns a result, and on emulated chips. `--all` runs every block on
+every chip. Exits 77 (a skip) where numpy or onnx is not installed.
 """
 
 import pathlib
