@@ -55,8 +55,12 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
       if (multipliesWeight(Op))
         Products.push_back(Op);
     });
-    for (MatmulOp Op : Products) {
-      if (std::string Why = Policy->refusal(Op); !Why.empty())
+    // Of all, before scales of one look like the rows of the next.
+    std::vector<std::string> Refusals;
+    for (MatmulOp Op : Products)
+      Refusals.push_back(Policy->refusal(Op));
+    for (auto [Op, Why] : llvm::zip_equal(Products, Refusals)) {
+      if (!Why.empty())
         tellOfRefusal(Op, Why);
       else
         rewrite(Op, Policy->typeOf(Op), Policy->useOf(Policy->typeOf(Op)));

@@ -52,4 +52,22 @@ func.func @rows(%x: !graph.tensor<[64, 1024], f16>) -> (!graph.tensor<[64, 4096]
   return %y, %z : !graph.tensor<[64, 4096], f16>, !graph.tensor<[64, 4096], f16>
 }
 
+// The scales that the first one finds in rows are no rows of what the second one multiplies.
+// CHECK-LABEL: @chain(
+// CHECK: graph.matmul %{{.*}} : <[64, 1024], f8E4M3FN>
+// CHECK: graph.matmul %{{.*}} : <[64, 1024], f16>
+func.func @chain(%x: !graph.tensor<[64, 1024], f16>) -> !graph.tensor<[64, 1024], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1024, 1024], f16>
+  %0 = graph.cast %x to f32 : !graph.tensor<[64, 1024], f16>
+  %1 = graph.reduce max, %0 axes [1] : !graph.tensor<[64, 1024], f32>
+  %2 = graph.reshape %1 : !graph.tensor<[64], f32> to !graph.tensor<[64, 1], f32>
+  %3 = graph.broadcast %2 : !graph.tensor<[64, 1], f32> to !graph.tensor<[64, 1024], f32>
+  %4 = graph.sub %0, %3 : !graph.tensor<[64, 1024], f32>
+  %5 = graph.cast %4 to f16 : !graph.tensor<[64, 1024], f32>
+  %y = graph.matmul %5, %w : !graph.tensor<[64, 1024], f16>, !graph.tensor<[1024, 1024], f16>
+  %6 = graph.relu %y : !graph.tensor<[64, 1024], f16>
+  %z = graph.matmul %6, %w : !graph.tensor<[64, 1024], f16>, !graph.tensor<[1024, 1024], f16>
+  return %z : !graph.tensor<[64, 1024], f16>
+}
+
 }
