@@ -74,8 +74,9 @@ endfunction()
 #
 #   kpc_add_python_test(NAME SCRIPT file.py TIER tier [COST n] [ARGUMENTS …] [LABELS …] [TIMEOUT seconds] [PROCESSORS n])
 #
-# PROCESSORS 2 is for scripts that keep two processors busy from the first second to the last. The others give kpc
-# `--jobs 1`, and ctest runs two of them at a time.
+# PROCESSORS 2 is for scripts that keep two processors busy from the first second to the last. ctest runs two of the others
+# at a time. KPC_JOBS=0: kpc compiles in one process, without the start of a worker for each core, which is a quarter to a third
+# of what a model of one node takes. lit_cli has workers.
 
 set(KPC_TEST_PYTHON "" CACHE FILEPATH "Python for test runners; empty: the system's python3")
 
@@ -93,6 +94,6 @@ function(kpc_add_python_test name)
   endif()
   add_test(NAME ${name} COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS}
-    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1;KPC_STRICT_FAMILIES=1;KPC_VERIFY_KERNELS=1")
+    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1;KPC_STRICT_FAMILIES=1;KPC_VERIFY_KERNELS=1;KPC_JOBS=0")
   kpc_set_tier(${name} "${arg_TIER}" COST ${arg_COST} LABELS ${arg_LABELS})
 endfunction()

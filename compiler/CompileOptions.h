@@ -137,8 +137,9 @@ struct CompileOptions {
   /// Kernels that a region may have on a GPU, each for a part of the dynamic
   /// sizes; 1: the one for the optimum serves all. See KernelVariants.h.
   unsigned Variants = 4;
-  /// Worker processes; 0: one per core. InThisProcess: none, and a crash while
-  /// a kernel compiles ends the caller.
+  /// Worker processes; 0: as many as KPC_JOBS in the environment says, or one
+  /// per core. InThisProcess: none, and a crash while a kernel compiles ends
+  /// the caller.
   int Jobs = 0;
   static constexpr int InThisProcess = -1;
   /// LLVM's optimisations of code for the host. 0: none; 1: no vectors and no

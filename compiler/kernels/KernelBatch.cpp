@@ -17,9 +17,14 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <cstdlib>
+
 using namespace kpc;
 
 namespace {
+
+/// As many as --jobs may name.
+constexpr unsigned MostWorkers = 1024;
 
 /// What a compiled kernel depends on. The paths of ptxas and nvdisasm are not
 /// part of it; whether they are there, and what they are, is.
@@ -39,12 +44,34 @@ std::string keyOf(const KernelJob &Job) {
       .digest();
 }
 
-WorkerPoolOptions poolOptions(const CompileOptions &Options) {
+/// Options.Jobs, or what KPC_JOBS says where the caller names no number. A
+/// small model's kernels compile sooner than a worker starts, so that scripts
+/// with hundreds of them set it to 0. A limit of memory needs a worker.
+int wantedWorkers(const CompileOptions &Options, CompileReport &Report) {
+  const char *Value = std::getenv("KPC_JOBS");
+  if (Options.Jobs || !Value || !*Value)
+    return Options.Jobs;
+  unsigned Number = 0;
+  if (llvm::StringRef(Value).getAsInteger(10, Number) || Number > MostWorkers) {
+    std::string Note =
+        "the environment's KPC_JOBS: expected a number from 0 to " +
+        std::to_string(MostWorkers) + ", got '" + Value +
+        "'; there is a worker process for each core";
+    if (!llvm::is_contained(Report.Notes, Note))
+      Report.Notes.push_back(Note);
+    return 0;
+  }
+  if (Number == 0)
+    return Options.Limits.MemoryBytes ? 1 : CompileOptions::InThisProcess;
+  return static_cast<int>(Number);
+}
+
+WorkerPoolOptions poolOptions(const CompileOptions &Options, int Workers) {
   WorkerPoolOptions Pool;
   Pool.Command = Options.WorkerCommand;
   if (Pool.Command.empty())
     Pool.Command = {thisExecutable(), std::string(WorkerArgument)};
-  Pool.Workers = Options.Jobs;
+  Pool.Workers = Workers;
   Pool.ReproducerFolder = Options.ReproducerFolder;
   Pool.Cancelled = Options.Cancelled;
   if (Options.Limits.MemoryBytes)
@@ -147,12 +174,13 @@ void compileMissing(const std::vector<KernelJob> &Jobs,
   Messages.reserve(Missing.size());
   for (size_t I : Missing)
     Messages.push_back(Jobs[I].encode());
-  WorkerPoolOptions PoolOptions = poolOptions(Options);
+  int Workers = wantedWorkers(Options, Report);
+  WorkerPoolOptions PoolOptions = poolOptions(Options, Workers);
   if (Options.Progress)
     PoolOptions.Progress = [&](size_t Done, size_t Total) {
       Options.Progress("kernels", Done, Total);
     };
-  std::vector<JobResult> Replies = Options.Jobs == CompileOptions::InThisProcess
+  std::vector<JobResult> Replies = Workers == CompileOptions::InThisProcess
                                        ? runHere(Messages, PoolOptions)
                                        : WorkerPool(PoolOptions).run(Messages);
   for (auto [I, Reply] : llvm::zip_equal(Missing, Replies)) {

@@ -88,7 +88,7 @@ def main():
     options.work_dir.mkdir(parents=True, exist_ok=True)
     path = compare.place_model(options.model, options.work_dir)
     artifact = path.with_suffix(".kpc")
-    more = ["--jobs", "1"] + (["--precision", options.precision] if options.precision else [])
+    more = ["--jobs", "0"] + (["--precision", options.precision] if options.precision else [])
     run([options.kpc, "compile", path, "--arch", ",".join(TARGETS), "-o", artifact, "--quiet", "--cache-dir",
          options.work_dir / "cache"] + more)
     contents = json.loads(run([options.kpc, "inspect", artifact, "--json"]))

@@ -21,7 +21,7 @@ def graph_of(case, kind, prefix=""):
 
 
 def kpc_command(kind, path, options, dims=(), more=()):
-    words = [options.kpc, "compile", path.with_suffix(".onnx"), "--arch", options.arch, "-o", path, "--quiet", "--no-cache", "--jobs", "1",
+    words = [options.kpc, "compile", path.with_suffix(".onnx"), "--arch", options.arch, "-o", path, "--quiet", "--no-cache", "--jobs", "0",
              "--color", "never", *more]
     words += ["--ptxas", options.ptxas] if options.ptxas else []
     words += [word for dim in dims for word in ("--dim", dim)]

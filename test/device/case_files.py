@@ -42,7 +42,7 @@ def compile_case(case, options):
         onnx.save(model, path)
     dims = [word for dim in case.get("dims", ()) for word in ("--dim", dim)]
     subprocess.run([options.kpc, "compile", str(path), "--arch", options.arch, *dims, *case.get("options", ()), "-o",
-                    str(options.out / f"{case['name']}.kpc"), "--quiet", "--no-cache", "--jobs", "1", *(["--strip"] if options.strip else [])], check=True)
+                    str(options.out / f"{case['name']}.kpc"), "--quiet", "--no-cache", "--jobs", "0", *(["--strip"] if options.strip else [])], check=True)
     path.unlink()
 
 

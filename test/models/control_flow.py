@@ -231,7 +231,7 @@ def check(name, kpc, folder, arch, device, environment):
     # Of what is as long as the caller wants, a size to choose schedules for.
     free = any(dim.dim_param for given in made.graph.input for dim in given.type.tensor_type.shape.dim)
     dims = ["--dim", "steps=0..1024:opt=32"] if free else []
-    if problem := call([kpc, "compile", source, "--arch", arch, "-O0", "--precision", "fp32", *dims, "-o", artifact, "--no-cache", "--quiet", "--jobs", "1"]):
+    if problem := call([kpc, "compile", source, "--arch", arch, "-O0", "--precision", "fp32", *dims, "-o", artifact, "--no-cache", "--quiet", "--jobs", "0"]):
         return problem
     session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
     for feed in feeds:

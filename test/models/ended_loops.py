@@ -358,7 +358,7 @@ def check(name, case_of, options):
     names = {dim.dim_param for given in made.graph.input for dim in given.type.tensor_type.shape.dim if dim.dim_param}
     dims = [part for dim in sorted(names) for part in ("--dim", f"{dim}=0..1024:opt=32")]
     if problem := call([options.kpc, "compile", source, "--arch", targets, "-O0", "--precision", "fp32", *dims, "-o", artifact,
-                        "--no-cache", "--quiet", "--jobs", "1"]):
+                        "--no-cache", "--quiet", "--jobs", "0"]):
         return problem
     session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
     for feed in feeds:

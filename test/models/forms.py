@@ -72,7 +72,7 @@ def problem(kpc, name, folder):
     model = made() if callable(made) else made
     folder.mkdir(parents=True)
     onnx.save(model, folder / "model.onnx")
-    failed = call(kpc, "compile", folder / "model.onnx", "--arch", "host", "-O0", "--no-cache", "--quiet", "--jobs", 1, "-o",
+    failed = call(kpc, "compile", folder / "model.onnx", "--arch", "host", "-O0", "--no-cache", "--quiet", "--jobs", 0, "-o",
                   folder / "model.kpc", *options.get("args", []))
     for feed, results in zip(feeds, [] if failed else wanted(model, feeds)):
         words = []

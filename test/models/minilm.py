@@ -114,7 +114,7 @@ def write_reference(path, feed):
 def run_kpc(options, path, feed):
     artifact = path.with_suffix(".kpc")
     compare.call_kpc([options.kpc, "compile", path, "--arch", options.arch, "--precision", options.precision, "--dim",
-                      "batch=1..64:opt=32", "--dim", "sequence=1..256:opt=64", "-o", artifact, "--quiet", "--jobs", "1",
+                      "batch=1..64:opt=32", "--dim", "sequence=1..256:opt=64", "-o", artifact, "--quiet", "--jobs", "0",
                       "--cache-dir", options.work_dir / "cache"], options.limit)
     command = [options.kpc, "run", artifact, "--output-dir", options.work_dir, *(["--device", options.device] if options.device else [])]
     for name, array in feed.items():

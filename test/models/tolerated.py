@@ -211,7 +211,7 @@ def check(number, name, made, options):
         wanted = session.run(None, feed)
     except Exception as error:
         return f"onnxruntime refuses it: {str(error)[:300]}"
-    if problem := call([options.kpc, "compile", source, "--arch", "host", "-O0", "-o", artifact, "--no-cache", "--quiet", "--jobs", "1"]):
+    if problem := call([options.kpc, "compile", source, "--arch", "host", "-O0", "-o", artifact, "--no-cache", "--quiet", "--jobs", "0"]):
         return problem
     words = []
     for key, array in feed.items():

@@ -107,7 +107,7 @@ def check(name, case, options):
     reference = case.reference().SerializeToString() if case.reference else str(source)
     session = onnxruntime.InferenceSession(reference, quiet, providers=["CPUExecutionProvider"])
     precision = ["--precision", "fp32"]
-    call([options.kpc, "compile", source, "--arch", options.arch or "host", "-O0", "-o", artifact, "--no-cache", "--quiet", "--jobs", "1", *precision, *case.arguments])
+    call([options.kpc, "compile", source, "--arch", options.arch or "host", "-O0", "-o", artifact, "--no-cache", "--quiet", "--jobs", "0", *precision, *case.arguments])
     problems = []
     inspected = json.loads(call([options.kpc, "inspect", artifact, "--json"]))
     metadata, sizes = inspected.get("metadata", []), {port["name"]: port["dims"] for port in inspected["inputs"]}
@@ -125,7 +125,7 @@ def check(name, case, options):
     if not seen:
         problems.append("no output has an element")
     if not options.arch and case.portable:
-        call([options.kpc, "compile", source, "--arch", "portable", "-o", artifact, "--no-cache", "--quiet", "--jobs", "1", *case.arguments])
+        call([options.kpc, "compile", source, "--arch", "portable", "-o", artifact, "--no-cache", "--quiet", "--jobs", "0", *case.arguments])
     return "; ".join(problems), time.monotonic() - start
 
 
