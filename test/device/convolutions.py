@@ -31,7 +31,7 @@ class Case:
     residual: bool = False
     act: str = "Relu"
     batch: int = 32
-    type: str = "fp16"
+    type: str = "fp16"  # tf32: fp32 in memory, as without --precision
     input: str = ""  # type of x, where it is another
     transposed: bool = False
     more: int = 0  # places behind the result's last, of a transposed one
@@ -108,9 +108,13 @@ WINDOWS = [Case(size, channels, channels, taps, groups=channels, batch=batch, ac
     ((16, 56, 56), 64, (3, 3, 3), 8, {}), ((16, 28, 28), 192, (3, 3, 3), 8, {"stride": 2}), ((8, 28, 28), 192, (5, 1, 1), 8, {}))]
 GROUPED = [Case((size, size), channels, channels, stride=step, groups=groups, batch=batch)
            for batch in (32, 1) for size, channels, groups, step in GROUPS]
+# What a model has without --precision. Few channels and those in groups of one stay what they are in fp32.
+TF32 = [dataclasses.replace(case, type="tf32", input="")
+        for case in (*SPEED, *OTHER, *GROUPED[:11:2], *GROUPED[11::2],
+                     Case((16, 28, 28), 64, 64, (3, 3, 3), batch=2), Case((4096,), 256, 256, (5,), batch=8), Case((1500,), 512, 512, stride=2, filter=(3,)))]
 # Transposed: image, channels, outputs, taps, step, pads on each side, places behind the last, batch.
 TRANSPOSED = [Case((size,) * rank, channels, outputs, (taps,) * rank, step, (pad,) * 2 * rank, batch=batch, type=kind, transposed=True, more=more)
-              for kind in ("fp16", "fp32") for rank, size, channels, outputs, taps, step, pad, more, batch in (
+              for kind in ("fp16", "fp32", "tf32") for rank, size, channels, outputs, taps, step, pad, more, batch in (
                   (2, 64, 256, 128, 2, 2, 0, 0, 8), (2, 64, 256, 128, 4, 2, 1, 0, 8), (2, 128, 64, 64, 4, 2, 1, 0, 4), (2, 128, 128, 3, 4, 2, 1, 0, 4),
                   (2, 64, 256, 128, 3, 2, 1, 1, 8), (2, 128, 64, 64, 3, 2, 1, 1, 4), (2, 64, 128, 64, 5, 2, 2, 1, 8), (2, 56, 64, 64, 5, 3, 0, 0, 16),
                   (3, 28, 64, 64, 3, 2, 1, 1, 2), (3, 28, 64, 64, 2, 2, 0, 0, 2), (1, 4096, 256, 256, 4, 2, 1, 0, 16), (1, 2048, 256, 128, 16, 8, 4, 0, 16))]
@@ -140,12 +144,13 @@ SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batc
          Case((14, 15), 40, 40, (9, 9), groups=40, batch=2), Case((17, 19), 24, 24, (11, 13), stride=2, groups=24, batch=2, residual=True),
          Case((20, 20), 8, 8, (31, 31), groups=8, batch=1, type="fp32"), Case((5, 6, 9), 24, 24, (3, 3, 3), groups=24, batch=2),
          Case((7, 6, 9), 20, 20, (3, 3, 3), stride=2, groups=20, batch=2), Case((7, 12, 13), 16, 16, (3, 5, 5), dilation=2, groups=16, batch=1),
-         Case((5, 6, 9), 16, 16, (1, 3, 3), groups=16, batch=2), Case((5, 6, 9), 16, 16, (3, 1, 1), groups=16, batch=2)]
+         Case((5, 6, 9), 16, 16, (1, 3, 3), groups=16, batch=2), Case((5, 6, 9), 16, 16, (3, 1, 1), groups=16, batch=2),
+         Case((7, 9), 72, 40, residual=True, batch=3, type="tf32"), Case((9, 7), 128, 128, groups=32, batch=2, type="tf32")]
 
 
 def model(case):
     from onnx import TensorProto, helper  # not where they are timed
-    kinds = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
+    kinds = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT, "tf32": TensorProto.FLOAT}
     kind, count = kinds[case.type], len(case.size)
     first, last = [0, count + 1, *range(1, count + 1)], [0, *range(2, count + 2), 1]
     x_kind = TensorProto.FLOAT if case.input == "fp32" else kind
@@ -156,7 +161,7 @@ def model(case):
         x = "narrow"
     nodes.append(helper.make_node("Transpose", [x], ["planes"], perm=first))
     shape = filter_shape(case)
-    if case.channels < 8 or case.groups > 1 or case.transposed:
+    if has_constant_filter(case):
         # What is prepared when compiling: few bytes.
         values = filter_values(case).astype(numpy.float32)
         weights.append(helper.make_tensor("w", TensorProto.FLOAT, shape, values.tobytes(), raw=True))
@@ -183,6 +188,11 @@ def model(case):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
+def has_constant_filter(case):
+    """Prepared when compiling, as models have it: also of tf32, whose MMA reads a filter's channels side by side."""
+    return case.channels < 8 or case.groups > 1 or case.transposed or case.type == "tf32"
+
+
 def filter_shape(case):
     if case.transposed:
         return (case.channels, case.outputs // case.groups, *case.filter)
@@ -196,7 +206,7 @@ def filter_values(case):
 
 
 def cases():
-    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("windows", WINDOWS), ("few", FEW), ("transposed", TRANSPOSED),
+    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("windows", WINDOWS), ("few", FEW), ("tf32", TF32), ("transposed", TRANSPOSED),
                             ("small", [*SMALL, *SMALL_TRANSPOSED])):
         for case in shapes:
             yield {"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size,

@@ -8,7 +8,7 @@
 
 FOLDER is what convolutions.py wrote. The reference is fp32; side_by_side.py says how both sides are timed. cuDNN's side is the
 convolution with its bias, then the residual and the activation in place, several runs of it in a CUDA graph, so that it does not
-wait for Python.
+wait for Python. Cases of tf32 allow it there too, those of fp32 do not.
 """
 
 import math
@@ -17,12 +17,12 @@ import sys
 import torch
 import torch.nn.functional as F
 
-from convolutions import Case, filter_values
+from convolutions import Case, filter_values, has_constant_filter
 from side_by_side import Kernel, compare_bursts, compare_cases, error
 
 IN_GRAPH = 10
-LIMITS = {torch.float16: 2e-3, torch.bfloat16: 1.2e-2, torch.float32: 1e-6}  # RMS; rounding of the result alone gives 1.7e-4 and 1.3e-3
-KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+LIMITS = {"fp16": 2e-3, "bf16": 1.2e-2, "fp32": 1e-6, "tf32": 2e-3}  # RMS; rounding of the result alone gives 1.7e-4 and 1.3e-3
+KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "tf32": torch.float32}
 ACTS = {"": lambda y: y, "Relu": torch.relu_, "HardSwish": lambda y: F.hardswish(y, inplace=True)}
 CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
@@ -40,7 +40,7 @@ def tensors(case):
         return (torch.randn(*shape, device="cuda") * scale).to(to)
     inputs = {"x": make(case.batch, *case.size, case.channels, to=KINDS[case.input or case.type]), "b": make(case.outputs)}
     shape = (*case.filter, case.channels // case.groups, case.outputs)
-    if case.channels < 8 or case.groups > 1 or case.transposed:
+    if has_constant_filter(case):
         given, filters = {}, torch.from_numpy(filter_values(case)).to("cuda", kind)
     else:
         given = {"w": make(*shape, scale=1 / math.sqrt(math.prod(shape[:-1])))}
@@ -130,8 +130,9 @@ def run_case(listed, options):
     wide = {name: t.float() for name, t in inputs.items()}
     expected = planes_last(Peer(case, wide, filters, torch.float32)())
     torch.backends.cudnn.enabled = True
+    torch.backends.cudnn.allow_tf32 = case.type == "tf32"
     row = dict(listed, error=error(kernel.first["y"], expected), same=kernel.same)
-    row["right"] = row["same"] and row["error"] <= LIMITS[out.dtype]
+    row["right"] = row["same"] and row["error"] <= LIMITS[case.type]
     if listed["purpose"] != "small" and row["right"] and options.rounds:
         peer = Peer(case, inputs, filters, out.dtype)
         sides = {"kpc": kernel, "cudnn": graphed(peer)}
