@@ -59,6 +59,10 @@ inline constexpr uint64_t TableAlignment = 64;
 /// FlatBuffers' offsets are 32 bits wide.
 inline constexpr uint64_t LargestTable = 0x7fffffff;
 
+/// A loop's iterations: counters stay far from overflow. Where a loop with a
+/// condition has so many, only its data ends it, or the session's limit.
+inline constexpr int64_t MostIterations = 0x7fffffff;
+
 /// The first bytes of a public key's SHA-256: which key it is, no proof.
 using KeyId = std::array<uint8_t, 8>;
 KeyId keyId(const uint8_t *PublicKey); ///< of 32 bytes

@@ -38,15 +38,17 @@ Error neverEnds(const BoundControl &Loop) {
                     "the loop of steps %u to %u has not ended after %" PRId64
                     " iterations",
                     Loop.First, Loop.bodyEnd() - 1, Loop.Count);
-  E.Hint = "give inputs with which the loop's data ends it";
+  E.Hint =
+      "give inputs with which the loop's data ends it, or the session more "
+      "max_iterations (kpc run --max-iterations)";
   return E;
 }
 
 class Binder {
 public:
   Binder(const Model &M, const format::Target &T, const Stage &Part,
-         Binding &Out, bool KeepValues)
-      : M(M), T(T), Part(Part), Out(Out), KeepValues(KeepValues),
+         Binding &Out, const BindOptions &Options)
+      : M(M), T(T), Part(Part), Out(Out), Options(Options),
         Values(M.table(), Out.Symbols), Borders(stageBorders(T)) {
     Out.StageNumber = Part.Number;
     Out.FirstStep = Part.First;
@@ -151,7 +153,7 @@ private:
     std::optional<ArenaPlan> Plan;
     {
       Lap Packing(Out.Times.workspace_us);
-      Plan = packArena(Items, !KeepValues);
+      Plan = packArena(Items, !Options.KeepValues);
     }
     if (!Plan)
       return failure(ErrorCode::OutOfRange,
@@ -244,9 +246,10 @@ private:
       if (!B.IsLoop)
         continue;
       std::optional<int64_t> Trips = Values[C->count()];
-      if (!Trips || *Trips < 0 || *Trips > MostIterations)
+      if (!Trips || *Trips < 0 || *Trips > format::MostIterations)
         return at(B.First, "the number of iterations");
-      B.Count = *Trips;
+      B.MustEnd = B.HasCondition && *Trips == format::MostIterations;
+      B.Count = B.MustEnd ? Options.MostIterations : *Trips;
     }
     for (uint32_t I = 0; I < Count; ++I) {
       uint32_t Next = I + 1;
@@ -460,7 +463,7 @@ private:
   const format::Target &T;
   Stage Part;
   Binding &Out;
-  bool KeepValues;
+  const BindOptions &Options;
   Evaluation Values;
   std::vector<uint32_t> Borders; ///< steps that begin a stage
   std::vector<Place> Buffers;
@@ -476,7 +479,7 @@ Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
                                                const format::Target &T,
                                                std::span<const int64_t> Symbols,
                                                const Stage &Part,
-                                               bool KeepValues) {
+                                               const BindOptions &Options) {
   if (Status S = checkSymbols(M, Symbols, Part.Open); !S)
     return S;
   auto Out = std::make_unique<Binding>();
@@ -485,7 +488,7 @@ Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
   Out->Table = &M.table();
   {
     Lap All(Out->Times.sizes_us);
-    if (Status S = Binder(M, T, Part, *Out, KeepValues).run(); !S)
+    if (Status S = Binder(M, T, Part, *Out, Options).run(); !S)
       return S;
   }
   Out->Times.sizes_us -= Out->Times.workspace_us;

@@ -96,6 +96,7 @@ struct BoundControl {
   uint32_t First = 0, End = 0, Else = 0;
   uint32_t Next = 0; ///< the first control that is not inside this one
   int64_t Count = 0;
+  bool MustEnd = false; ///< only data ends it: `Count` is the session's limit
   uint32_t Counter = 0; ///< symbol
   Place Condition;
   /// Those of which this is the innermost loop that they depend on.
@@ -107,8 +108,8 @@ struct BoundControl {
   uint32_t bodyEnd() const { return HasCondition ? Else : End; }
 };
 
-/// Iterations of a loop: counters stay far from overflow.
-inline constexpr int64_t MostIterations = 0x7fffffff;
+/// Of a loop that only data ends, unless the session says otherwise.
+inline constexpr int64_t DefaultIterations = 10'000'000;
 /// The error of a loop that data should have ended by then.
 Error neverEnds(const BoundControl &Loop);
 
@@ -131,12 +132,18 @@ struct Stage {
 /// The steps before which a target reads sizes back, each once.
 std::vector<uint32_t> stageBorders(const format::Target &T);
 
+struct BindOptions {
+  bool KeepValues = false;                    ///< no two values share memory
+  int64_t MostIterations = DefaultIterations; ///< of loops that only data ends
+};
+
 class Binding : public BoundSteps {
 public:
-  /// `KeepValues`: no two values share memory.
-  static Result<std::unique_ptr<Binding>>
-  make(const Model &M, const format::Target &T,
-       std::span<const int64_t> Symbols, const Stage &Part, bool KeepValues);
+  static Result<std::unique_ptr<Binding>> make(const Model &M,
+                                               const format::Target &T,
+                                               std::span<const int64_t> Symbols,
+                                               const Stage &Part,
+                                               const BindOptions &Options);
 
   /// Bytes that a launch touches in the direction given by `Access`. What it
   /// is given as a pointer and through tensor maps counts once.
@@ -212,8 +219,13 @@ public:
       if (Status S = walk(C.First, C.Else, At + 1, OnStep, Holds); !S)
         return S;
     }
-    if (I == MostIterations)
-      return neverEnds(C);
+    if (C.MustEnd && I == C.Count) {
+      Result<bool> GoesOn = Holds(C.Condition);
+      if (!GoesOn)
+        return GoesOn.takeError();
+      if (*GoesOn)
+        return neverEnds(C);
+    }
     if (Status S = endLoop(C, I); !S)
       return S;
     return walk(C.Else, C.End, firstInElse(At), OnStep, Holds);

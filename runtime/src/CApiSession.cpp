@@ -33,6 +33,11 @@ static Status readSessionOptions(const kpc_session_options *Given,
     return failure(ErrorCode::InvalidArgument,
                    "max_run_us is %lld, but should be 0 or more",
                    static_cast<long long>(O.max_run_us));
+  if (O.max_iterations < 0 || O.max_iterations > format::MostIterations)
+    return failure(ErrorCode::InvalidArgument,
+                   "expected max_iterations from 0 to %lld, got %lld",
+                   static_cast<long long>(format::MostIterations),
+                   static_cast<long long>(O.max_iterations));
   if ((O.allocator.allocate == nullptr) != (O.allocator.release == nullptr))
     return failure(ErrorCode::InvalidArgument,
                    "an allocator needs both allocate and release");
@@ -41,6 +46,8 @@ static Status readSessionOptions(const kpc_session_options *Given,
   Out.Device.Driver = O.driver ? O.driver : "";
   Out.Device.NumThreads = O.num_threads;
   Out.Device.MostRunMicroseconds = O.max_run_us;
+  if (O.max_iterations)
+    Out.MostIterations = O.max_iterations;
   Out.Device.NoGraph = O.flags & KPC_SESSION_NO_GRAPH;
   Out.Device.OneChain = O.flags & KPC_SESSION_ONE_CHAIN;
   Out.Device.NoEarlyLaunch = O.flags & KPC_SESSION_NO_EARLY_LAUNCH;

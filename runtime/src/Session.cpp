@@ -67,8 +67,9 @@ Status Session::bind() {
       return ensureArena(Current->Plan->Arena.Size);
     }
   NvtxRange Range(Options.Device.Ranges, "bind");
-  auto Plan = Binding::make(*TheModel, TheDevice->target(), Symbols,
-                            stageAtHand(), Options.KeepValues);
+  auto Plan =
+      Binding::make(*TheModel, TheDevice->target(), Symbols, stageAtHand(),
+                    {Options.KeepValues, Options.MostIterations});
   if (!Plan)
     return Plan.takeError();
   if (Status S = ensureArena((*Plan)->Arena.Size); !S)

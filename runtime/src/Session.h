@@ -26,6 +26,7 @@ struct SessionOptions {
   DeviceOptions Device;
   size_t MaxBoundShapes = 8;
   bool KeepValues = false;
+  int64_t MostIterations = DefaultIterations; ///< of loops that only data ends
   void *Workspace = nullptr;
   uint64_t WorkspaceSize = 0;
 };

@@ -29,7 +29,8 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("device", Device), ("target", ctypes.c_char_p),
                 ("driver", ctypes.c_char_p), ("num_threads", ctypes.c_int32), ("max_bound_shapes", ctypes.c_int32),
                 ("flags", ctypes.c_uint32), ("allocator", ctypes.c_void_p * 3), ("log", ctypes.c_void_p * 2),
-                ("workspace", ctypes.c_void_p), ("workspace_size", ctypes.c_size_t), ("max_run_us", ctypes.c_int64)]
+                ("workspace", ctypes.c_void_p), ("workspace_size", ctypes.c_size_t), ("max_run_us", ctypes.c_int64),
+                ("max_iterations", ctypes.c_int64)]
 
 
 class Port(ctypes.Structure):

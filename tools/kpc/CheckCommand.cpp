@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Compiler.h"
+#include "runtime/format/Container.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/Limits.h"
@@ -25,6 +26,11 @@ struct CheckArguments {
   bool Json = false, Quiet = false;
 };
 } // namespace
+
+/// A loop without a trip count.
+static bool onlyDataEnds(const ModelNeeds::Control &C) {
+  return C.DataEnds && C.Count == std::to_string(format::MostIterations);
+}
 
 static std::string jsonOf(const ModelNeeds &Needs) {
   Json J;
@@ -63,7 +69,8 @@ static std::string jsonOf(const ModelNeeds &Needs) {
       Control["on_gpus"] =
           C.ReadBack.empty() ? "node of the graph" : "read back: " + C.ReadBack;
     if (C.IsLoop) {
-      Control["count"] = C.Count;
+      if (!onlyDataEnds(C))
+        Control["count"] = C.Count;
       Control["data_ends"] = C.DataEnds;
     }
     J["controls"].push_back(Control);
@@ -128,9 +135,10 @@ static void printNeeds(const ModelNeeds &Needs) {
                               : "a GPU is waited for: " + C.ReadBack;
     std::string What = ": " + Decides;
     if (C.IsLoop)
-      What = C.DataEnds ? ": until data ends it, at most " + C.Count +
-                              " iterations; " + Decides
-                        : ": " + C.Count + " iterations";
+      What = !C.DataEnds       ? ": " + C.Count + " iterations"
+             : onlyDataEnds(C) ? ": until data ends it; " + Decides
+                               : ": until data ends it, at most " + C.Count +
+                                     " iterations; " + Decides;
     Rows.emplace_back(C.IsLoop ? "loop" : "branch", C.Node + What);
   }
   printRows("loops and branches", Rows);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/InspectControls.h"
+#include "runtime/format/Container.h"
 #include "tools/kpc/Say.h"
 #include "tools/kpc/TextTable.h"
 
@@ -18,6 +19,11 @@ namespace kpc::cli {
 static std::string stepsText(size_t First, size_t End) {
   return First + 1 == End ? fmt::format("step {}", First)
                           : fmt::format("steps {} to {}", First, End - 1);
+}
+
+/// A loop without a trip count.
+static bool onlyDataEnds(const ControlFacts &C) {
+  return C.IsLoop && !C.Condition.empty() && C.Count == format::MostIterations;
 }
 
 /// How a GPU learns of a condition.
@@ -39,8 +45,8 @@ void printControls(const TargetFacts &T) {
     std::string What;
     if (C.IsLoop && !C.Condition.empty())
       What = fmt::format(
-          "run while {}, at most {} times{}", printable(C.Condition, 60),
-          C.CountText,
+          "run while {}{}{}", printable(C.Condition, 60),
+          onlyDataEnds(C) ? "" : fmt::format(", at most {} times", C.CountText),
           C.Else == C.End ? "" : "; then " + stepsText(C.Else, C.End));
     else if (C.IsLoop)
       What = C.Count && std::to_string(*C.Count) != C.CountText
@@ -80,6 +86,8 @@ Json controlJson(const TargetFacts &T, const ControlFacts &C) {
     J["condition"] = C.Condition;
     J["behind_step"] = C.Else;
   }
+  if (onlyDataEnds(C))
+    return J;
   J["count_for"] = C.CountText;
   if (C.Count)
     J["count"] = *C.Count;

@@ -202,6 +202,10 @@ void addRunCommand(CLI::App &Main, Action &Chosen) {
   addSignedBy(App, Arguments->SignedBy);
   addSeconds(App, "--timeout", Arguments->Timeout,
              "end a run that takes longer, with exit code 1");
+  addNumber(App, "--max-iterations", Arguments->Choice.MaxIterations, 1,
+            INT32_MAX,
+            "fail where the data has not ended a loop without a trip count by "
+            "then (default: 10000000)");
   App.add_flag("-q,--quiet", Arguments->Choice.Quiet, "print errors only");
   App.callback([Arguments, &Chosen] {
     Chosen = [Arguments] { return runCommand(*Arguments); };

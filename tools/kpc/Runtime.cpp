@@ -138,6 +138,7 @@ std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
                                    Diagnostics &Diags) {
   SessionOptions Options;
   Options.num_threads = Choice.Threads;
+  Options.max_iterations = Choice.MaxIterations;
   Options.keep_values = Choice.KeepValues;
   Options.nvtx = Choice.Nvtx;
   if (!Choice.Quiet)

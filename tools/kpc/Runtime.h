@@ -30,6 +30,7 @@ std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags,
 struct DeviceChoice {
   DeviceOption Device;
   int Threads = 0;
+  int64_t MaxIterations = 0; ///< of loops that data ends; 0: the default
   bool KeepValues = false;
   bool Nvtx = false; ///< tell a profiler of ranges
   bool NoHostCode = false;

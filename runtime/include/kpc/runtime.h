@@ -397,6 +397,9 @@ typedef struct kpc_session_options {
    *  its condition back. The contents of the outputs are then undefined. The
    *  limit does not end code that does not return. 0: no limit. */
   int64_t max_run_us;
+  /** Iterations of a loop that has no trip count of its own: a run fails where
+   *  its data has not ended it by then. At most 2147483647; 0: 10000000. */
+  int64_t max_iterations;
 } kpc_session_options;
 #define KPC_SESSION_OPTIONS_INIT                                               \
   {sizeof(kpc_session_options),                                                \
@@ -408,6 +411,7 @@ typedef struct kpc_session_options {
    0,                                                                          \
    {0, 0, 0},                                                                  \
    {0, 0},                                                                     \
+   0,                                                                          \
    0,                                                                          \
    0,                                                                          \
    0}

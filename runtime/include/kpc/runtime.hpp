@@ -276,7 +276,8 @@ struct SessionOptions {
   const char *target = nullptr;
   const char *driver = nullptr;
   int num_threads = 0;
-  int64_t max_run_us = 0; ///< longer runs end with an error; 0: none
+  int64_t max_run_us = 0;     ///< longer runs end with an error; 0: none
+  int64_t max_iterations = 0; ///< of loops that data ends; 0: 10000000
   int max_bound_shapes = 0;
   bool keep_values = false;
   bool no_graph = false;
@@ -460,6 +461,7 @@ public:
     O.driver = Options.driver;
     O.num_threads = Options.num_threads;
     O.max_run_us = Options.max_run_us;
+    O.max_iterations = Options.max_iterations;
     O.max_bound_shapes = Options.max_bound_shapes;
     O.flags =
         (Options.keep_values ? unsigned(KPC_SESSION_KEEP_VALUES) : 0u) |

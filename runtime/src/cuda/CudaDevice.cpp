@@ -314,7 +314,7 @@ private:
     if (Status S = record(B, Made->Segments, A); !S)
       return S;
     for (const BoundControl &C : B.Controls)
-      if (Conditions && C.HasCondition && C.IsLoop && C.Count == MostIterations)
+      if (Conditions && C.MustEnd)
         Made->MayNotEnd = neverEnds(C).Message;
     B.Recorded = std::move(Made);
     return success();

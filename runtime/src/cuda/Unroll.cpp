@@ -144,7 +144,7 @@ private:
     const BoundControl &C = B.Controls[At];
     uint32_t Whole = Out.Conditions, Odd = Whole + 1;
     Out.Conditions += 2;
-    unsigned Ends = C.Count == MostIterations ? DecideFlag::MustEnd : 0;
+    unsigned Ends = C.MustEnd ? DecideFlag::MustEnd : 0;
     auto Decide = [&](unsigned Flags, uint32_t First, BoundSteps &To) {
       return decide(C.Condition, At, Flags | Ends | DecideFlag::Counts,
                     uint64_t(C.Count), First, Whole, To);

@@ -248,6 +248,53 @@ TEST(EndedLoop, OneThatNeverEndsMeetsTheLimitOfTime) {
   }
 }
 
+TEST(EndedLoop, OneThatNeverEndsMeetsTheSessionsMostIterations) {
+  FakeCuda Fake;
+  Fake.reset();
+  for (bool OnDevice : {false, true}) {
+    Bytes File = written(endedContents(OnDevice, Endless));
+    Own<kpc_model> M = load(File);
+    kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
+    O.max_iterations = 9;
+    if (OnDevice) {
+      O.device = KPC_CUDA(0);
+      O.driver = KPC_FAKE_CUDA;
+      O.flags = KPC_SESSION_NO_GRAPH;
+    }
+    Own<kpc_session> S = test::open(M, &O);
+    EndedRun Run(true);
+    std::string Why;
+    EXPECT_EQ(Run.run(S, Why), KPC_ERROR_OUT_OF_RANGE) << Why;
+    EXPECT_THAT(Why, AllOf(HasSubstr("has not ended after 9 iterations"),
+                           HasSubstr("max_iterations")));
+    expectIterations(S, false, 0);
+  }
+}
+
+TEST(EndedLoop, ATripCountIsNoMatterOfTheSessionsMostIterations) {
+  Bytes File = written(endedContents(false, 20));
+  Own<kpc_model> M = load(File);
+  kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
+  O.max_iterations = 9;
+  expectIterations(test::open(M, &O), true, 20);
+}
+
+TEST(EndedLoop, AMostOfIterationsThatIsNoneIsAnError) {
+  Bytes File = written(endedContents(false, Endless));
+  Own<kpc_model> M = load(File);
+  for (int64_t Most : {int64_t(-1), Endless + 1}) {
+    kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
+    O.max_iterations = Most;
+    kpc_session *S = nullptr;
+    kpc_error *E = nullptr;
+    EXPECT_EQ(kpc_session_create(M.get(), &O, &S, &E),
+              KPC_ERROR_INVALID_ARGUMENT);
+    EXPECT_THAT(describe(E), HasSubstr("expected max_iterations from 0 to "
+                                       "2147483647, got " +
+                                       std::to_string(Most)));
+  }
+}
+
 // As a node nothing but the loop's data ends it, and the kernel that decides
 // traps in the end.
 TEST(EndedLoop, AsANodeSaysThatItMayNotHaveEnded) {
@@ -264,7 +311,7 @@ TEST(EndedLoop, AsANodeSaysThatItMayNotHaveEnded) {
     EXPECT_EQ(Run.run(S, Why), KPC_ERROR_SESSION_LOST) << Why;
     testing::Matcher<std::string> Says =
         AllOf(HasSubstr("perhaps because the loop of steps 1 to 1 has not "
-                        "ended after 2147483647 iterations"),
+                        "ended after 10000000 iterations"),
               HasSubstr("max_run_us"));
     if (Count == Endless)
       EXPECT_THAT(Why, Says);
