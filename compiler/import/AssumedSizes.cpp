@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/AssumedSizes.h"
+#include "dialects/shape/Assume.h"
 
 #include <numeric>
 
@@ -118,6 +119,56 @@ factsAfter(const shape::Facts &Known, const std::string &Old, const Expr &New) {
     return std::nullopt;
   Left.declare(*Kept, *Both);
   return Left;
+}
+
+static std::string whyEqual(const Expr &A, const Expr &C) {
+  return " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
+}
+
+bool assumeMultiples(const Expr &A, const Expr &C, const Assumption &For) {
+  std::vector<shape::Multiple> All;
+  if (auto M = shape::multipleThatMakesEqual(For.Facts, A, C))
+    All.push_back(*M);
+  else
+    All = shape::multiplesThatMakeEqual(For.Facts, A, C);
+  for (const shape::Multiple &M : All) {
+    std::optional<shape::Facts> Known =
+        withDivisor(For.Facts, M.Symbol, M.Divisor);
+    bool Said = For.Facts.divisor(Expr::symbol(M.Symbol)) == M.Divisor;
+    if (!Known || !For.Replace(M.Symbol, M.rounded(), *Known))
+      return false;
+    if (Said)
+      continue;
+    For.Diags.warning(Code::ImportAssumed)
+        .at(For.Place)
+        .message(printable(M.Symbol) + " must be a multiple of " +
+                 std::to_string(M.Divisor) + ": the node" + whyEqual(A, C));
+    For.Reasons[M.Symbol] = For.Node + whyEqual(A, C);
+  }
+  return !All.empty();
+}
+
+bool assumeParts(const Expr &A, const Expr &C, const Assumption &For) {
+  std::vector<shape::Replacement> Parts =
+      shape::partsThatMakeEqual(For.Facts, A, C);
+  for (const shape::Replacement &P : Parts) {
+    if (!For.Change([&](const Expr &E) { return E.replace(P.Part, P.New); }))
+      return false;
+    For.Replaced.emplace_back(P.Part, P.New);
+    std::optional<bool> Known = P.Equal
+                                    ? For.Facts.isEqual(P.Left, P.Right)
+                                    : For.Facts.isLessOrEqual(P.Left, P.Right);
+    if (Known == true || llvm::any_of(For.Required, [&](const Requirement &R) {
+          return R.Left == P.Left && R.Right == P.Right && R.Equal == P.Equal;
+        }))
+      continue;
+    For.Required.push_back(
+        {P.Left, P.Right, P.Equal, For.Node + whyEqual(A, C)});
+    For.Diags.warning(Code::ImportAssumed)
+        .at(For.Place)
+        .message(P.requirement() + ": the node" + whyEqual(A, C));
+  }
+  return !Parts.empty();
 }
 
 } // namespace kpc::frontend

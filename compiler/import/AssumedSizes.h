@@ -14,7 +14,9 @@
 #ifndef KPC_COMPILER_IMPORT_ASSUMEDSIZES_H
 #define KPC_COMPILER_IMPORT_ASSUMEDSIZES_H
 
+#include "compiler/diagnostics/Diagnostics.h"
 #include "compiler/import/Emitter.h"
+#include "dialects/graph/Requirements.h"
 
 namespace kpc::frontend {
 
@@ -33,6 +35,33 @@ std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
 /// be that.
 std::optional<shape::Facts> factsAfter(const shape::Facts &Known,
                                        const std::string &Old, const Expr &New);
+
+/// What an importer hands to an assumption, and what that changes.
+struct Assumption {
+  const ModelPlace &Place; ///< of the node that needs it
+  std::string Node;        ///< "'Concat_5' (Concat)"
+  Diagnostics &Diags;
+  shape::Facts &Facts;
+  std::vector<graph::Requirement> &Required; ///< what runs check
+  /// Parts of sizes and what they are taken to be, in order.
+  std::vector<std::pair<Expr, Expr>> &Replaced;
+  /// Why what is known of a symbol must hold.
+  std::map<std::string, std::string, std::less<>> &Reasons;
+  /// Changes all sizes that the importer holds; false as changeSizes() has it.
+  llvm::function_ref<bool(llvm::function_ref<Expr(const Expr &)>)> Change;
+  /// Takes a symbol to be an expression, of which these facts then hold.
+  llvm::function_ref<bool(const std::string &, const Expr &,
+                          const shape::Facts &)>
+      Replace;
+};
+
+/// Takes symbols to be multiples of what makes two sizes equal. False: nothing
+/// does.
+bool assumeMultiples(const Expr &A, const Expr &C, const Assumption &For);
+
+/// Takes parts of two sizes to be what makes them equal; runs check it. False:
+/// nothing does.
+bool assumeParts(const Expr &A, const Expr &C, const Assumption &For);
 
 } // namespace kpc::frontend
 

@@ -28,8 +28,8 @@ using LoopBuilder = llvm::function_ref<std::optional<SmallVector<Value>>(
     const Expr &Count, ArrayRef<Value> Inits, ArrayRef<bool> Reversed,
     LoopFunction Body)>;
 
-/// The trip count of a loop that only data ends. Runs do not count further, and
-/// end with an error there.
+/// The trip count of a loop that only data ends. A run fails where it has not
+/// done so within the session's limit.
 inline constexpr int64_t Endless = 0x7fffffff;
 
 /// As deep as an artifact's plan may nest its controls.

@@ -8,6 +8,7 @@
 #ifndef KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 #define KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 
+#include "compiler/import/AssumedSizes.h"
 #include "compiler/import/BodyFlags.h"
 #include "compiler/import/Control.h"
 #include "compiler/import/DataSizes.h"
@@ -188,8 +189,11 @@ private:
   void addForbidden(NodeImport &N, std::vector<Forbidden> All);
   /// For what is built for an entry of a scope.
   void setInsertionPointFor(size_t Scope);
-  /// Takes a symbol to be a multiple of what makes two sizes equal.
-  bool assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where);
+  /// Makes an assumption that a node needs.
+  bool assume(NodeImport &Where,
+              llvm::function_ref<bool(const frontend::Assumption &)> By);
+  /// Takes symbols to be multiples of what makes two sizes equal.
+  bool assumeMultiples(const Expr &A, const Expr &C, NodeImport &Where);
   /// Takes parts of two sizes to be what makes them equal; runs check it.
   bool assumeParts(const Expr &A, const Expr &C, NodeImport &Where);
   /// The product of two parts of sizes is a square number: each is its root.

@@ -13,7 +13,6 @@
 /// other values in the same words.
 ///
 //===----------------------------------------------------------------------===//
-#include "compiler/import/AssumedSizes.h"
 #include "compiler/import/onnx/Importer.h"
 #include "dialects/shape/Assume.h"
 
@@ -37,60 +36,36 @@ static std::string nodeText(const Node &N) {
              : "'" + printable(Place.Node, 120) + "' (" + Op + ")";
 }
 
-bool Importer::assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where) {
+bool Importer::assume(
+    NodeImport &Where,
+    llvm::function_ref<bool(const frontend::Assumption &)> By) {
+  ModelPlace Place = Where.node().place();
+  auto Change = [&](llvm::function_ref<Expr(const Expr &)> F) {
+    return changeSizes(F);
+  };
+  auto Replace = [&](const std::string &Old, const Expr &New,
+                     const shape::Facts &Known) {
+    return replaceSize(Old, New, Known);
+  };
+  return By({Place, nodeText(Where.node()), diagnostics(), Facts, Requirements,
+             Replaced, Reasons, Change, Replace});
+}
+
+bool Importer::assumeMultiples(const Expr &A, const Expr &C,
+                               NodeImport &Where) {
   if (namesCounter(A) || namesCounter(C))
     return false;
-  std::vector<shape::Multiple> All;
-  if (auto M = shape::multipleThatMakesEqual(Facts, A, C))
-    All.push_back(*M);
-  else
-    All = shape::multiplesThatMakeEqual(Facts, A, C);
-  std::string Why =
-      " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
-  for (const shape::Multiple &M : All) {
-    std::optional<shape::Facts> Known =
-        frontend::withDivisor(Facts, M.Symbol, M.Divisor);
-    bool Said = Facts.divisor(Expr::symbol(M.Symbol)) == M.Divisor;
-    if (!Known || !replaceSize(M.Symbol, M.rounded(), *Known))
-      return false;
-    if (Said)
-      continue;
-    std::string Must =
-        " must be a multiple of " + std::to_string(M.Divisor) + ": ";
-    diagnostics()
-        .warning(Code::ImportAssumed)
-        .at(Where.node().place())
-        .message(printable(M.Symbol) + Must + "the node" + Why);
-    Reasons[M.Symbol] = nodeText(Where.node()) + Why;
-  }
-  return !All.empty();
+  return assume(Where, [&](const frontend::Assumption &For) {
+    return frontend::assumeMultiples(A, C, For);
+  });
 }
 
 bool Importer::assumeParts(const Expr &A, const Expr &C, NodeImport &Where) {
   if (namesCounter(A) || namesCounter(C))
     return false;
-  std::vector<shape::Replacement> Parts =
-      shape::partsThatMakeEqual(Facts, A, C);
-  std::string Why =
-      "needs the sizes " + A.str() + " and " + C.str() + " to be equal";
-  for (const shape::Replacement &P : Parts) {
-    if (!changeSizes([&](const Expr &E) { return E.replace(P.Part, P.New); }))
-      return false;
-    Replaced.emplace_back(P.Part, P.New);
-    std::optional<bool> Known = P.Equal ? Facts.isEqual(P.Left, P.Right)
-                                        : Facts.isLessOrEqual(P.Left, P.Right);
-    if (Known == true || llvm::any_of(Requirements, [&](const Requirement &R) {
-          return R.Left == P.Left && R.Right == P.Right && R.Equal == P.Equal;
-        }))
-      continue;
-    Requirements.push_back(
-        {P.Left, P.Right, P.Equal, nodeText(Where.node()) + " " + Why});
-    diagnostics()
-        .warning(Code::ImportAssumed)
-        .at(Where.node().place())
-        .message(P.requirement() + ": the node " + Why);
-  }
-  return !Parts.empty();
+  return assume(Where, [&](const frontend::Assumption &For) {
+    return frontend::assumeParts(A, C, For);
+  });
 }
 
 /// floordiv(h, 8)*floordiv(w, 8) + 1 is 17: images of 32 by 32 pixels.
@@ -109,7 +84,7 @@ bool Importer::assumeEqual(const Expr &A, const Expr &C, NodeImport &Where) {
     return assumeParts(A, C, Where);
   if (Facts.isEqual(A, C) == true && assumeParts(A, C, Where))
     return true;
-  return assumeMultiple(A, C, Where) || assumeParts(A, C, Where) ||
+  return assumeMultiples(A, C, Where) || assumeParts(A, C, Where) ||
          assumeSquare(A, C, Where);
 }
 
@@ -129,6 +104,8 @@ bool Importer::assumeAtLeast(const shape::FixedSize &Fixed, const Expr &E,
     for (const shape::Replacement &P :
          shape::partsThatMakeEqual(Facts, E, Expr(Wanted)))
       Parts.emplace_back(P.Part, P.New);
+  if (Parts.empty())
+    return false;
   for (const auto &[Part, New] : Parts) {
     if (!changeSizes([&](const Expr &S) { return S.replace(Part, New); }))
       return false;

@@ -16,6 +16,7 @@
 #ifndef KPC_COMPILER_IMPORT_TORCH_IMPORTER_H
 #define KPC_COMPILER_IMPORT_TORCH_IMPORTER_H
 
+#include "compiler/import/AssumedSizes.h"
 #include "compiler/import/BodyFlags.h"
 #include "compiler/import/DataSizes.h"
 #include "compiler/import/torch/ImportProgram.h"
@@ -238,6 +239,11 @@ private:
   static void takeBack(const Versions &Since, Changes &Into);
   static void setStorage(Storage &Of, Value Now);
   bool changeSizes(llvm::function_ref<Expr(const Expr &)> Change);
+  bool replaceSize(const std::string &Old, const Expr &New,
+                   const shape::Facts &Known);
+  /// Makes an assumption that a node needs.
+  bool assume(NodeImport &Where,
+              llvm::function_ref<bool(const frontend::Assumption &)> By);
   /// Takes a symbol for what makes the sizes equal, if that is another symbol
   /// or a number.
   bool assumeSymbol(const Expr &A, const Expr &C, NodeImport &Where);

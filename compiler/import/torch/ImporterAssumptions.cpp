@@ -13,7 +13,6 @@
 /// one; what cannot be written so is compared when a run binds its inputs.
 ///
 //===----------------------------------------------------------------------===//
-#include "compiler/import/AssumedSizes.h"
 #include "compiler/import/torch/Importer.h"
 #include "dialects/shape/Assume.h"
 
@@ -43,62 +42,47 @@ bool Importer::changeSizes(llvm::function_ref<Expr(const Expr &)> Change) {
   return true;
 }
 
+bool Importer::replaceSize(const std::string &Old, const Expr &New,
+                           const shape::Facts &Known) {
+  Expr Symbol = Expr::symbol(Old);
+  auto Change = [&](const Expr &E) { return E.replace(Symbol, New); };
+  if (!changeSizes(Change))
+    return false;
+  for (Requirement &R : Required) {
+    R.Left = Change(R.Left);
+    R.Right = Change(R.Right);
+  }
+  Replaced.emplace_back(Symbol, New);
+  Facts = Known;
+  return true;
+}
+
+bool Importer::assume(
+    NodeImport &Where,
+    llvm::function_ref<bool(const frontend::Assumption &)> By) {
+  ModelPlace Place = place(Where.node());
+  auto Change = [&](llvm::function_ref<Expr(const Expr &)> F) {
+    return changeSizes(F);
+  };
+  auto Replace = [&](const std::string &Old, const Expr &New,
+                     const shape::Facts &Known) {
+    return replaceSize(Old, New, Known);
+  };
+  return By({Place, nodeText(Place), Diags, Facts, Required, Replaced, Reasons,
+             Change, Replace});
+}
+
 bool Importer::assumeMultiples(const Expr &A, const Expr &C,
                                NodeImport &Where) {
-  std::vector<shape::Multiple> All;
-  if (auto M = shape::multipleThatMakesEqual(Facts, A, C))
-    All.push_back(*M);
-  else
-    All = shape::multiplesThatMakeEqual(Facts, A, C);
-  std::string Why =
-      " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
-  ModelPlace Place = place(Where.node());
-  for (const shape::Multiple &M : All) {
-    std::optional<shape::Facts> Known =
-        frontend::withDivisor(Facts, M.Symbol, M.Divisor);
-    bool Said = Facts.divisor(Expr::symbol(M.Symbol)) == M.Divisor;
-    Expr Part = Expr::symbol(M.Symbol), New = M.rounded();
-    if (!Known ||
-        !changeSizes([&](const Expr &E) { return E.replace(Part, New); }))
-      return false;
-    for (Requirement &R : Required) {
-      R.Left = R.Left.replace(Part, New);
-      R.Right = R.Right.replace(Part, New);
-    }
-    Replaced.emplace_back(Part, New);
-    Facts = *Known;
-    if (Said)
-      continue;
-    Diags.warning(Code::ImportAssumed)
-        .at(Place)
-        .message(printable(M.Symbol) + " must be a multiple of " +
-                 std::to_string(M.Divisor) + ": the node" + Why);
-    Reasons[M.Symbol] = nodeText(Place) + Why;
-  }
-  return !All.empty();
+  return assume(Where, [&](const frontend::Assumption &For) {
+    return frontend::assumeMultiples(A, C, For);
+  });
 }
 
 bool Importer::assumeParts(const Expr &A, const Expr &C, NodeImport &Where) {
-  std::vector<shape::Replacement> Parts =
-      shape::partsThatMakeEqual(Facts, A, C);
-  std::string Why =
-      " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
-  ModelPlace Place = place(Where.node());
-  for (const shape::Replacement &P : Parts) {
-    if (!changeSizes([&](const Expr &E) { return E.replace(P.Part, P.New); }))
-      return false;
-    Replaced.emplace_back(P.Part, P.New);
-    std::optional<bool> Known = P.Equal ? Facts.isEqual(P.Left, P.Right)
-                                        : Facts.isLessOrEqual(P.Left, P.Right);
-    Requirement R{P.Left, P.Right, P.Equal, nodeText(Place) + Why};
-    if (Known == true || llvm::is_contained(Required, R))
-      continue;
-    Required.push_back(std::move(R));
-    Diags.warning(Code::ImportAssumed)
-        .at(Place)
-        .message(P.requirement() + ": the node" + Why);
-  }
-  return !Parts.empty();
+  return assume(Where, [&](const frontend::Assumption &For) {
+    return frontend::assumeParts(A, C, For);
+  });
 }
 
 /// Whether an expression can stand for a symbol wherever that is: it is another
@@ -126,15 +110,8 @@ bool Importer::assumeSymbol(const Expr &A, const Expr &C, NodeImport &Where) {
     if (!isLeft(New, Old))
       continue;
     std::optional<shape::Facts> Known = frontend::factsAfter(Facts, Old, New);
-    auto Change = [&](const Expr &E) { return E.replace(Symbol, New); };
-    if (!Known || !changeSizes(Change))
+    if (!Known || !replaceSize(Old, New, *Known))
       continue;
-    for (Requirement &R : Required) {
-      R.Left = Change(R.Left);
-      R.Right = Change(R.Right);
-    }
-    Replaced.emplace_back(Symbol, New);
-    Facts = *Known;
     Diags.warning(Code::ImportSizesTakenEqual)
         .at(place(Where.node()))
         .message("size " + printable(Old) + " is taken to be " + New.str() +
