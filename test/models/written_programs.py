@@ -7,9 +7,9 @@
   written_programs.py --kpc KPC --out FOLDER [--operators] [NAME …]
 
 They have what the programs that PyTorch saved (program.py) have not, in control_programs.py, general_programs.py,
-operator_programs.py, recurrent_programs.py, matrix_programs.py, decomposed_programs.py, sized_programs.py and written_operators.py. Each case gives a program, its
-inputs and its outputs; a program of dynamic sizes is compiled once and run for each. A case that is refused says with
-which words.
+operator_programs.py, recurrent_programs.py, matrix_programs.py, decomposed_programs.py, signal_programs.py,
+sized_programs.py and written_operators.py. Each case gives a program, its inputs and its outputs; a program of dynamic
+sizes is compiled once and run for each. A case that is refused says with which words.
 """
 import argparse
 import itertools
@@ -29,6 +29,7 @@ import matrix_programs
 import operator_programs  # noqa: F401
 import program_cases
 import recurrent_programs
+import signal_programs
 import sized_programs
 import written_operators
 
@@ -87,11 +88,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kpc", required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--operators", action="store_true", help="all of written_operators.py, not its short ones alone")
+    parser.add_argument("--operators", action="store_true", help="all cases, not the short ones alone")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     own = list(CASES)
-    more = written_operators.CASES | recurrent_programs.MORE | matrix_programs.CASES | decomposed_programs.CASES | sized_programs.CASES
+    more = written_operators.CASES | signal_programs.CASES | recurrent_programs.MORE | matrix_programs.CASES | decomposed_programs.CASES
+    more |= sized_programs.CASES
     CASES.update(more)
     default = list(more) if options.operators else own + list(written_operators.SHORT)
     faults = 0
