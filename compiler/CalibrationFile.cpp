@@ -112,7 +112,7 @@ static std::string readOperand(const llvm::json::Value &From,
   const llvm::json::Object *O = From.getAsObject();
   auto Node = O ? O->getString("node") : std::nullopt;
   if (!Node)
-    return "an operand has no \"node\"";
+    return "expected a \"node\" of each operand";
   Into.Node = *Node;
   Into.Kind = O->getString("kind").value_or("").str();
   std::string Of = "the operand of '" + printable(Into.Node) + "'";
@@ -121,25 +121,27 @@ static std::string readOperand(const llvm::json::Value &From,
         std::pair("range", &Into.Range)}) {
     std::optional<double> Found = O->getNumber(Key);
     if (!Found || !std::isfinite(*Found))
-      return Of + " has no number \"" + Key + "\"";
+      return Of + ": expected a finite number as \"" + Key + "\"";
     *Number = *Found;
   }
   llvm::StringRef Scales = O->getString("scales").value_or("constant");
   if (Scales != "rows" && Scales != "constant")
-    return Of + " has \"scales\" that are neither \"rows\" nor \"constant\"";
+    return Of + ": expected \"scales\" to be \"rows\" or \"constant\", got \"" +
+           printable(Scales.str()) + "\"";
   if (const llvm::json::Value *At = O->get("second moments")) {
     Into.MomentsAt = At->getAsInteger().value_or(-1);
     if (Into.MomentsAt < 0)
-      return Of + " has \"second moments\" that are no place in a file";
+      return Of + ": expected \"second moments\" to be a place in a file";
   }
   Into.ScalesOfRows = Scales == "rows" && Into.Kind == "gemm";
   if (Into.Least > Into.Greatest || Into.Range < 0)
-    return Of + " has a range that is none: \"least\" is at most \"greatest\", "
-                "and \"range\" at least 0";
+    return Of +
+           ": expected \"least\" to be at most \"greatest\", and \"range\" "
+           "at least 0";
   if (!readList(*O, "channel largest", Into.Largest) ||
       !readList(*O, "channel mean", Into.Mean) ||
       !readList(*O, "channel rms", Into.Rms))
-    return Of + " has channels that are no list of finite numbers";
+    return Of + ": expected lists of finite numbers for its channels";
   return "";
 }
 
@@ -156,7 +158,7 @@ std::optional<CalibrationFile> CalibrationFile::parse(const std::string &Text,
   std::optional<int64_t> Form =
       Top ? Top->getInteger("kpc calibration") : std::nullopt;
   if (!Form)
-    return Fail("it does not begin with \"kpc calibration\"");
+    return Fail("expected \"kpc calibration\" and its version");
   if (*Form != Version)
     return Fail("expected version " + std::to_string(Version) + ", got " +
                 std::to_string(*Form));

@@ -8,6 +8,8 @@
 
 #include "runtime/src/CApi.h"
 
+#include <cinttypes>
+
 using namespace kpc;
 using namespace kpc::rt;
 
@@ -22,22 +24,22 @@ static Status readSessionOptions(const kpc_session_options *Given,
   if (O.device.kind == 0)
     O.device.kind = KPC_DEVICE_HOST;
   if (O.device.kind != KPC_DEVICE_HOST && O.device.kind != KPC_DEVICE_CUDA)
-    return failure(ErrorCode::InvalidArgument, "there is no device kind %d",
-                   O.device.kind);
-  if (O.num_threads < 0 || O.num_threads > 4096 || O.max_bound_shapes < 0 ||
-      O.max_bound_shapes > 65536)
     return failure(ErrorCode::InvalidArgument,
-                   "%d threads and %d bound shapes are not possible",
-                   O.num_threads, O.max_bound_shapes);
-  if (O.max_run_us < 0)
-    return failure(ErrorCode::InvalidArgument,
-                   "max_run_us is %lld, but should be 0 or more",
-                   static_cast<long long>(O.max_run_us));
-  if (O.max_iterations < 0 || O.max_iterations > format::MostIterations)
-    return failure(ErrorCode::InvalidArgument,
-                   "expected max_iterations from 0 to %lld, got %lld",
-                   static_cast<long long>(format::MostIterations),
-                   static_cast<long long>(O.max_iterations));
+                   "expected the device kind %d (host) or %d (CUDA), got %d",
+                   KPC_DEVICE_HOST, KPC_DEVICE_CUDA, O.device.kind);
+  struct Number {
+    const char *Name;
+    int64_t Given, Most;
+  };
+  for (Number N :
+       {Number{"num_threads", O.num_threads, 4096},
+        Number{"max_bound_shapes", O.max_bound_shapes, 65536},
+        Number{"max_run_us", O.max_run_us, INT64_MAX},
+        Number{"max_iterations", O.max_iterations, format::MostIterations}})
+    if (N.Given < 0 || N.Given > N.Most)
+      return failure(ErrorCode::InvalidArgument,
+                     "expected %s from 0 to %" PRId64 ", got %" PRId64, N.Name,
+                     N.Most, N.Given);
   if ((O.allocator.allocate == nullptr) != (O.allocator.release == nullptr))
     return failure(ErrorCode::InvalidArgument,
                    "an allocator needs both allocate and release");

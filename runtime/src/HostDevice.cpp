@@ -189,12 +189,13 @@ private:
       std::memmove(To, address(P[1].At, A), Bytes);
       return success();
     }
-    if (S.PatternBytes == 1) {
+    if (S.PatternBytes == 1)
       std::memset(To, int(S.Pattern & 0xff), Bytes);
-      return success();
-    }
-    for (uint64_t I = 0; I < Bytes; I += S.PatternBytes)
-      std::memcpy(To + I, &S.Pattern, S.PatternBytes);
+    else if (S.PatternBytes == 2)
+      std::fill_n(reinterpret_cast<uint16_t *>(To), Bytes / 2,
+                  uint16_t(S.Pattern));
+    else
+      std::fill_n(reinterpret_cast<uint32_t *>(To), Bytes / 4, S.Pattern);
     return success();
   }
 
