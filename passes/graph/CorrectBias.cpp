@@ -38,8 +38,8 @@ constexpr double LeastGain = 0.05; // dB
 struct CorrectBiasPass : graph::impl::CorrectBiasBase<CorrectBiasPass> {
   using CorrectBiasBase::CorrectBiasBase;
   CorrectBiasPass() = default;
-  CorrectBiasPass(const CorrectBiasOptions &Options, WeightReader Read)
-      : CorrectBiasBase(Options), Read(std::move(Read)) {}
+  CorrectBiasPass(CorrectBiasOptions Options, WeightReader Read)
+      : CorrectBiasBase(std::move(Options)), Read(std::move(Read)) {}
 
   void runOnOperation() override {
     func::FuncOp Func = getOperation();
@@ -99,5 +99,5 @@ private:
 
 std::unique_ptr<Pass> graph::createCorrectBias(CorrectBiasOptions Options,
                                                WeightReader Read) {
-  return std::make_unique<CorrectBiasPass>(Options, std::move(Read));
+  return std::make_unique<CorrectBiasPass>(std::move(Options), std::move(Read));
 }

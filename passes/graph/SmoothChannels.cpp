@@ -84,8 +84,8 @@ struct SmoothChannelsPass
     : graph::impl::SmoothChannelsBase<SmoothChannelsPass> {
   using SmoothChannelsBase::SmoothChannelsBase;
   SmoothChannelsPass() = default;
-  SmoothChannelsPass(const SmoothChannelsOptions &Options, WeightReader Read)
-      : SmoothChannelsBase(Options), Read(std::move(Read)) {}
+  SmoothChannelsPass(SmoothChannelsOptions Options, WeightReader Read)
+      : SmoothChannelsBase(std::move(Options)), Read(std::move(Read)) {}
 
   void runOnOperation() override {
     func::FuncOp Func = getOperation();
@@ -147,5 +147,6 @@ private:
 
 std::unique_ptr<Pass> graph::createSmoothChannels(SmoothChannelsOptions Options,
                                                   WeightReader Read) {
-  return std::make_unique<SmoothChannelsPass>(Options, std::move(Read));
+  return std::make_unique<SmoothChannelsPass>(std::move(Options),
+                                              std::move(Read));
 }

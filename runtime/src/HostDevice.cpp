@@ -48,11 +48,9 @@ public:
       auto Image = TheModel->hostImage(R->segment());
       if (!Image)
         return Image.takeError();
+      uintptr_t Entry = uintptr_t((*Image)->base()) + R->offset() + K->entry();
       // NOLINTNEXTLINE(performance-no-int-to-ptr): code is bytes until here
-      Kernels.push_back(
-          {reinterpret_cast<HostKernel>(uintptr_t((*Image)->base()) +
-                                        R->offset() + K->entry()),
-           nullptr});
+      Kernels.push_back({reinterpret_cast<HostKernel>(Entry), nullptr});
       if (Images.empty() || Images.back() != *Image)
         Images.push_back(std::move(*Image));
     }

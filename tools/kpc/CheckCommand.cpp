@@ -111,6 +111,7 @@ printRows(const char *Title,
 /// What must be known before the model is run.
 static void printNeeds(const ModelNeeds &Needs) {
   std::vector<std::pair<std::string, std::string>> Rows;
+  Rows.reserve(Needs.Dims.size());
   for (const ModelNeeds::Dim &D : Needs.Dims)
     Rows.emplace_back(D.Name, factsText(D.Facts) +
                                   (D.Reason.empty() ? "" : ": " + D.Reason));
