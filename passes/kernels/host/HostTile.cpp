@@ -101,7 +101,7 @@ void TileNest::prepareOperand(const TileOperand &Operand) {
     State.Memory = scratch(Steps * Plan.tileColumns(), Operand.Element);
     State.Offset = Zero;
   }
-  Operands.push_back(std::move(State));
+  Operands.push_back(State);
 }
 
 Value TileNest::scratch(int64_t Elements, Type Element) {
@@ -181,7 +181,7 @@ void TileNest::columns(Value At) {
 void TileNest::run(Value At, unsigned Vectors, bool Whole) {
   Columns.clear();
   for (unsigned V = 0; V < Vectors; ++V) {
-    Value From = add(At, index(V * Plan.Lanes));
+    Value From = add(At, index(int64_t(V) * Plan.Lanes));
     Columns.push_back({From, Whole ? Value() : maskFrom(From, V)});
   }
   if (!Plan.Split) {
