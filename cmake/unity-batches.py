@@ -5,9 +5,10 @@
 """Which files of a target are compiled as one.   unity-batches.py TARGETS OUT | --self-test
 
 TARGETS has a line for each target: its name and its files, with tabs between. OUT is CMake that gives each file a
-UNITY_GROUP. Files of one group have the same using-directives, and none names what another keeps for itself: a function
-in a namespace without a name, an alias, a constant, a macro. So a file means the same in its group as alone. What this
-reading of the text does not see is an error of the compiler. Standard library only.
+UNITY_GROUP. Files of one group have the same using-directives, and no word of one is a name that another declares for
+itself. What this reading does not see is an error of the compiler: another name in one of the files mends it.
+
+Files are read as clang-format lays them out: what a namespace contains begins in the first column. Standard library only.
 """
 
 import pathlib
@@ -15,173 +16,60 @@ import re
 import sys
 
 MOST_FILES, MOST_LINES = 16, 5000
-IGNORED = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
-DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
-DEFINED = re.compile(r"#\s*define\s+(\w+)")
-INCLUDED = re.compile(r'#\s*include\s+"([^"]+)"')
-NAMESPACE = re.compile(r"\b(?:inline\s+)?namespace\s*((?:\w+(?:::\w+)*)?)\s*$")
-TYPE = re.compile(r"\b(?:struct|class|union|enum(?:\s+class|\s+struct)?)\s+(?:\[\[[^\]]*\]\]\s*|alignas\([^)]*\)\s*)*(\w+)\b(?!\s*(?:::|\*|&|\w*\())")
-USING = re.compile(r"^using\s+(?!\w+\s*=)(.*)$", re.S)
-ALIAS = re.compile(r"^(?:using|namespace)\s+(\w+)\s*=|^typedef\b.*?(\w+)\s*$", re.S)
-NAME = re.compile(r"(?<![\w:~])(?!const\b|noexcept\b|override\b)([A-Za-z_]\w*)\s*(?:\(|=|\[|(?:const\b|noexcept\b|override\b|\s)*$)")
-MACRO = re.compile(r"[A-Z][A-Z_]+\s*\(")  # TEST(Suite, Name): of one name per program
-BASIC = re.compile(r"u?int\d+_t|size_t|float|double|bool|char|int|long|operator|requires|decltype|alignas|noexcept")
-OWN = re.compile(r"^(?:\[\[[^\]]*\]\]\s*)*(?:static|constexpr|const|extern\s+const)\b")
-
-
-def without_arguments(text):
-    """A declaration without the arguments of its templates, in which other names stand."""
-    before = None
-    while before != text:
-        before, text = text, re.sub(r"<[^<>]*>", " ", text)
-    return text
+IGNORED = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
+# What all of a group have. GoogleTest's namespace has the name of one of the tree's.
+SHARED = re.compile(r"^using namespace [^;]+|^#include <g(?:mock|test)/", re.M)
+# What the others may name if they have it too.
+TAKEN = re.compile(r"^using ([\w:]+::)(\w+);", re.M)
+HIDDEN = re.compile(r"^namespace \{\n(.*?)^\} // namespace$", re.M | re.S)
+# A macro, an alias, a type, a table that is included in the middle of a file: for this file alone, wherever it stands.
+OWN = re.compile(r'^\s*#\s*define (\w+)|^(?:using|namespace) (\w+) =|^(?:template <.*>\s)?(?:struct|class|union|enum(?: class)?) (\w+)(?= [:{])'
+                 r'|^#include "([^"]*(?<!\.h)\.(?:inc|def))"', re.M)
+# The name of a function or of a variable: for this file alone if it is hidden, static or constant.
+NAME = re.compile(r"^(?!public|private|protected|using|namespace|struct|class|union|enum|TEST)(\w[^;={}()]*?)\b(\w+)(?:\[\w*\])*(?: =|[({;])", re.M)
+CONSTANT = re.compile(r"(?:template <.*>\s)?(?:static|const|constexpr)\b")
 
 
 class File:
-    """What a file keeps for itself, what it names, and what it takes from other namespaces and from headers.
-
-    `declared` and `types` are the names in the tree's headers that it includes."""
-
-    def __init__(self, text, unguarded=(), declared=frozenset(), types=frozenset()):
-        self.declared, self.types = declared, types
+    def __init__(self, text):
+        plain = IGNORED.sub("", text)
         self.lines = text.count("\n")
-        plain = IGNORED.sub(lambda found: " " if found.group()[0] == "/" else '""', text)
-        self.names = set(re.findall(r"\w+", plain))
-        self.own = set(DEFINED.findall(plain))
-        # A file without a guard defines its names for each file that includes it.
-        both = {f"include {path}" for path in INCLUDED.findall(text) if path in unguarded}
-        self.own |= both
-        self.names |= both
-        self.using = set()
-        self.read(DIRECTIVE.sub("", plain))
-        self.own = {name for name in self.own if not BASIC.fullmatch(name)}
-        self.directives = {name for name in self.using if name.startswith("namespace ")}
-        # GoogleTest's namespace has the name of one of the tree's.
-        self.directives |= set(re.findall(r"#\s*include\s+[<\"](g(?:mock|test))/", text))
-
-    def read(self, text):
-        scopes, begin = [], 0  # True in a namespace without a name, False in another, None in anything else
-        for mark in re.finditer(r"[{};]", text):
-            if mark.group() == "}" and scopes and scopes[-1] is None and scopes.count(None) == 1 and self.enum:
-                self.own |= set(re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", text[self.enum:mark.start()]))
-            before = text[begin:mark.start()].strip()
-            begin = mark.end()
-            space = NAMESPACE.search(before) if mark.group() == "{" else None
-            if None not in scopes and mark.group() != "}" and not space:
-                self.declare(before, True in scopes)
-                self.enum = begin if mark.group() == "{" and re.match(r"enum\s+(?!class|struct)", before) else 0
-            if mark.group() == "{":
-                scopes.append(not space.group(1) if space and None not in scopes else None)
-            elif mark.group() == "}" and scopes:
-                scopes.pop()
-
-    enum = 0
-    header = False
-
-    def declare(self, text, hidden):
-        if used := USING.match(text):
-            self.using.update(" ".join(name.split()) for name in used.group(1).split(","))
-        elif alias := ALIAS.match(text):
-            self.own.add(alias.group(1) or alias.group(2))
-        elif MACRO.match(text):
-            pass
-        elif hidden or self.header or OWN.match(text) or re.match(r"(?:enum|struct|class|union)\b", text):
-            text = without_arguments(re.sub(r"^\s*template\s*<", "<", text))
-            if found := TYPE.match(text):
-                self.own.add(found.group(1))
-            elif found := NAME.search(text):
-                self.own.add(found.group(1))
+        self.shared = set(SHARED.findall(text))
+        self.taken = set(TAKEN.findall(plain))
+        self.own = {name for names in OWN.findall(text) for name in names if name}
+        self.own |= {name for head, name in NAME.findall(plain) if CONSTANT.match(head)}
+        for hidden in HIDDEN.findall(text):
+            self.own |= {name for _, name in NAME.findall(IGNORED.sub("", hidden))}
+        self.words = set(re.findall(r"\w+", plain)) | self.own
 
     def joins(self, other):
-        return self.directives == other.directives and not self.hides(other) and not other.hides(self)
+        return self.shared == other.shared and not self.hides(other) and not other.hides(self)
 
     def hides(self, other):
         """Whether the other file could have another meaning after this one."""
-        if self.own & other.names or (self.types - other.types) & other.names:
-            return True
-        if (self.declared - other.declared) & other.own:
-            return True
-        return any(name.rpartition("::")[2] in other.names for name in self.using - other.using)
-
-
-class Group:
-    def __init__(self):
-        self.files, self.lines, self.count = [], 0, 0
-
-    def takes(self, file):
-        return (self.count < MOST_FILES and self.lines + file.lines <= MOST_LINES and all(file.joins(other) for other in self.files))
-
-    def add(self, file):
-        self.files.append(file)
-        self.lines += file.lines
-        self.count += 1
+        return bool(self.own & other.words) or any(name in other.words for _, name in self.taken - other.taken)
 
 
 def groups_of(files):
-    """The number of the group of each of [File]; neighbours first, as they include the same headers."""
+    """The group of each of [File], a number: the first that takes it."""
     groups, numbers = [], []
     for file in files:
-        number = next((index for index, group in enumerate(groups) if group.takes(file)), len(groups))
-        if number == len(groups):
-            groups.append(Group())
-        groups[number].add(file)
-        numbers.append(number)
+        fits = [number for number, group in enumerate(groups) if len(group) < MOST_FILES and
+                sum(other.lines for other in group) + file.lines <= MOST_LINES and all(file.joins(other) for other in group)]
+        if not fits:
+            groups.append([])
+        numbers.append(fits[0] if fits else len(groups) - 1)
+        groups[numbers[-1]].append(file)
     return numbers
 
 
-class Header(File):
-    """What a header of the tree declares, with the headers that it includes."""
-
-    header = True
-
-    def __init__(self, text):
-        super().__init__(text)
-        plain = IGNORED.sub(" ", text)
-        self.types = {name for name in self.own if re.search(rf"\b(?:struct|class|union|enum|using|typedef)\b[^;{{(]*\b{name}\b", plain)}
-
-
-def closure(names, root, headers):
-    """The names and the types that are declared in included headers of the tree and in those that they include."""
-    declared, types, seen, left = set(), set(), set(), list(names)
-    while left:
-        name = left.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        if name not in headers:
-            file = root / name
-            text = file.read_text(errors="replace") if name.endswith(".h") and file.is_file() else None
-            headers[name] = text and (Header(text), INCLUDED.findall(text))
-        if headers[name]:
-            header, included = headers[name]
-            declared |= header.own
-            types |= header.types
-            left += included
-    return declared, types
-
-
-def unguarded(path, root, known):
-    """The included files of the tree that may be read more than once."""
-    found = set()
-    for name in INCLUDED.findall(path.read_text(errors="replace")):
-        if name not in known:
-            file = root / name
-            known[name] = file.is_file() and not re.search(r"^#(?:pragma once|ifndef \w+_H)", file.read_text(errors="replace"), re.M)
-        if known[name]:
-            found.add(name)
-    return found
-
-
 def write(targets, out):
-    root, known, headers, read, lines = pathlib.Path(__file__).resolve().parents[1], {}, {}, {}, []
+    lines = []
     for line in pathlib.Path(targets).read_text().splitlines():
         target, *paths = line.split("\t")
+        # Neighbours include the same headers.
         paths = sorted(path for path in paths if path.endswith(".cpp") and pathlib.Path(path).is_file())
-        for path in paths:
-            if path not in read:
-                text = pathlib.Path(path).read_text(errors="replace")
-                read[path] = File(text, unguarded(pathlib.Path(path), root, known), *closure(INCLUDED.findall(text), root, headers))
-        numbers = groups_of([read[path] for path in paths])
+        numbers = groups_of([File(pathlib.Path(path).read_text()) for path in paths])
         lines.append(f"set_target_properties({target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)")
         for path, number in zip(paths, numbers):
             if numbers.count(number) > 1:
@@ -190,24 +78,16 @@ def write(targets, out):
 
 
 def self_test():
-    one = File("using namespace mlir;\nnamespace {\nint foldPad(int A) { int Local = 1; return A; }\nstruct Row { int X; };\n"
-               "enum Kind { Left, Right = 3 };\n}\nstatic bool isEven(int A) { return true; }\nconstexpr int Most[] = {3};\n"
-               "using Sizes = std::vector<int>;\n#define EACH 1\nstd::optional<int> kpc::seen(int A) { return A; }\n"
-               "template <typename T> void kpc::Row::use(T A) {}\n")
-    expected = {"foldPad", "Row", "Kind", "Left", "Right", "isEven", "Most", "Sizes", "EACH"}
+    one = File('using namespace mlir;\nusing onnx::Node;\nnamespace {\nint foldPad(int A) {\n  int Local = 1;\n  return A;\n}\nstruct Row {\n  int X;\n};\n'
+               '// int remark();\nstd::map<int, Pair<int>>\nrowsOf(int A) {\n  return {};\n}\nRow Last;\n} // namespace\n'
+               "static bool isEven(int A) { return true; }\nconstexpr int Most[] = {3};\nusing Sizes = std::vector<int>;\n#define EACH 1\n"
+               '#include "a/Table.inc"\n#include "a/Passes.h.inc"\nstd::optional<int> kpc::seen(int A) { return A; }\n')
+    expected = {"foldPad", "Row", "rowsOf", "Last", "isEven", "Most", "Sizes", "EACH", "a/Table.inc"}
     assert one.own == expected, f"expected {expected}, got {one.own}"
-    assert one.using == {"namespace mlir"}, one.using
-    hidden = File("namespace kpc {\nnamespace {\nstd::map<int, std::pair<int, int>> Table = {{1, {2, 3}}};\n"
-                  "class Walk : public Base<int> { void Row::go(); };\n} // namespace\nint Walk2::run() { return 0; }\n}\n")
-    assert hidden.own == {"Table", "Walk"}, hidden.own
     for text, joins in (("using namespace mlir;\nint other() { return 1; }", True), ("int other() { return 1; }", False),
-                        ("using namespace mlir;\nint Sum = isEven(2);", False), ("using namespace mlir; // isEven", True)):
+                        ("using namespace mlir;\nint Sum = isEven(2);", False), ("using namespace mlir; // isEven", True),
+                        ("using namespace mlir;\nNode N;", False), ("using namespace mlir;\nusing onnx::Node;\nNode N;", True)):
         assert one.joins(File(text)) == joins, f"expected {joins} for {text!r}"
-    header = Header("namespace kpc {\nstruct Row;\nint width(Row R);\nenum class Side { Left };\n}\n")
-    assert header.own == {"Row", "width", "Side"} and header.types == {"Row", "Side"}, (header.own, header.types)
-    with_header = File("using namespace mlir;\nint a();", (), header.own, header.types)
-    for text, joins in (("static int width() { return 1; }", False), ("int b(Side S);", False), ("int c = width();", True)):
-        assert with_header.joins(File("using namespace mlir;\n" + text)) == joins, text
     assert groups_of([one, File("using namespace mlir;\nint Row;"), File("using namespace mlir;\nint Seen;")]) == [0, 1, 0]
     print("self test passed")
 

@@ -202,7 +202,7 @@ std::vector<KernelJob> VariantFinder::jobsFor(const KernelJob &Base) {
     return Jobs;
   // What a builder refuses it refuses again, and aloud, in the worker.
   ScopedDiagnosticHandler Quiet(Kernel.getContext(),
-                                [](Diagnostic &) { return success(); });
+                                [](mlir::Diagnostic &) { return success(); });
   VariantBuilder Builder(Kernel, Samples.front().size(), T);
   SizedRanking Default = Builder.rank(Samples.front(), /*Limited=*/false);
   if (Default.Ranking.empty())

@@ -67,7 +67,7 @@ std::optional<OperandStatistics> graph::statisticsOf(Operation *Product) {
 }
 
 /// Whether values are made of codes that stay in the artifact.
-static bool isOfCodes(Value V) {
+static bool staysAsCodes(Value V) {
   while (isa_and_present<TransposeOp, ReshapeOp, CastOp>(V.getDefiningOp()))
     V = V.getDefiningOp()->getOperand(0);
   return isa_and_present<DequantiseOp, DequantiseTilesOp>(V.getDefiningOp());
@@ -79,6 +79,6 @@ bool graph::multipliesWeight(Operation *Op) {
   Type Element = typeOf(Op->getOperand(0)).getElementType();
   Value Weight = Op->getOperand(1);
   return (Element.isF32() || Element.isF16() || Element.isBF16()) &&
-         isConstant(Weight) && !isOfCodes(Weight) &&
+         isConstant(Weight) && !staysAsCodes(Weight) &&
          !isConstant(Op->getOperand(0));
 }

@@ -92,7 +92,7 @@ void widenInputs(RegionOp Region) {
 }
 
 /// The argument of its region that `V` is, in another order at most.
-BlockArgument argumentBehind(Value V) {
+BlockArgument reorderedArgument(Value V) {
   while (Operation *Def = V.getDefiningOp()) {
     if (!isa<TransposeOp, SliceOp, CastOp>(Def))
       return {};
@@ -152,7 +152,7 @@ void narrowAttention(AttentionOp Attention, Type To) {
   if (!Region || !typeOf(Attention.getY()).getElementType().isF32())
     return;
   for (unsigned I = 0; I < 3; ++I) {
-    BlockArgument Argument = argumentBehind(Attention->getOperand(I));
+    BlockArgument Argument = reorderedArgument(Attention->getOperand(I));
     if (!Argument)
       continue;
     Value Input = Region.getInputs()[Argument.getArgNumber()];
@@ -194,7 +194,7 @@ void narrowForContractions(func::FuncOp Func, Type To,
   for (RegionOp Region : Regions) {
     SmallVector<unsigned> Factors = gemmInputs(Region);
     for (auto Conv : Region.getBody().front().getOps<ConvOp>())
-      if (BlockArgument Image = argumentBehind(Conv.getX()))
+      if (BlockArgument Image = reorderedArgument(Conv.getX()))
         Factors.push_back(Image.getArgNumber());
     if (llvm::none_of(Region.getInputs(), [&](Value V) {
           return typeOf(V).getElementType() == To;

@@ -51,7 +51,7 @@ static std::vector<Copy> Copies;
 static std::map<std::string, std::string> CopiedArguments;
 static std::string LeftOut; ///< lines of the script
 static uintmax_t CopiedBytes;
-static unsigned Inputs;
+static unsigned WrittenInputs;
 
 std::string reproducerFolder() {
   const char *Folder = std::getenv("TMPDIR");
@@ -157,7 +157,7 @@ static void setScript() {
 void reproduceWith(const std::string &Path,
                    const std::vector<std::string> &Beside) {
   namespace fs = std::filesystem;
-  std::string Folder = "input" + std::to_string(++Inputs);
+  std::string Folder = "input" + std::to_string(++WrittenInputs);
   std::vector<std::string> All = {Path};
   All.insert(All.end(), Beside.begin(), Beside.end());
   fs::path From = fs::path(Path).parent_path();
