@@ -46,7 +46,10 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *Context,
   int64_t Axis = Op.getAxis();
   if (Axis < 0 || Axis >= From.getRank())
     return emitOptionalError(Loc, "axis ", Axis, " is outside the rank");
-  if (Op.getKind() != ReduceKind::max && Op.getKind() != ReduceKind::min)
+  // The text "" is read as no kind at all.
+  ReduceKindAttr Kind = Op.getKindAttr();
+  if (!Kind || (Kind.getValue() != ReduceKind::max &&
+                Kind.getValue() != ReduceKind::min))
     return emitOptionalError(Loc, "kind is neither max nor min");
   SmallVector<Expr> Dims(From.getDims());
   Dims.erase(Dims.begin() + Axis);

@@ -33,6 +33,14 @@ func.func @f(%x: !graph.tensor<[n], f32>) {
 // -----
 
 func.func @f(%x: !graph.tensor<[n], f32>) {
+  // expected-error @below {{kind is neither max nor min}}
+  %0 = graph.arg_reduce "", %x axis 0 : !graph.tensor<[n], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>) {
   // expected-error @below {{axis 1 is outside the rank}}
   %0 = graph.cumsum %x axis 1 : !graph.tensor<[n], f32>
   return

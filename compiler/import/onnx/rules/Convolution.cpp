@@ -295,6 +295,8 @@ Value TransposedProduct::places(ArrayRef<Expr> From, ArrayRef<Expr> To) {
 }
 
 Value TransposedProduct::write(Value X, Value W) {
+  if (!X)
+    return {};
   Type Stored = N.element(X);
   ArrayRef<Expr> From = N.dims(X).slice(1, S.count());
   Dims To;
@@ -312,6 +314,8 @@ Value TransposedProduct::write(Value X, Value W) {
   if (Narrow) {
     X = N.cast(X, N.f32());
     W = N.cast(W, N.f32());
+    if (!X || !W)
+      return {};
   }
   Value Products = products(X, W);
   Products = N.pad(Products, N.like(0, X), {0, 1, 0}, {0, 0, 0}, {0, 0, 0});
