@@ -123,7 +123,7 @@ def planes_last(t):
 
 def run_case(listed, options):
     case = Case(**{key: tuple(value) if isinstance(value, list) else value for key, value in listed.items()
-                   if key not in ("name", "purpose", "out_size")})
+                   if key not in ("name", "purpose", "out_size", "optimum")})
     inputs, filters, out = tensors(case)
     kernel = Kernel(listed, options, inputs, {"y": out})
     torch.backends.cudnn.enabled = False  # its fp32 kernels of 3-D convolutions are slow to be chosen
