@@ -13,6 +13,7 @@
 /// sizes and conditions, TorchScript's source.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/ShallowJson.h"
 #include "compiler/import/torch/DecodeGraph.h"
 #include "compiler/import/torch/Inflate.h"
 #include "compiler/import/torch/SavedTensors.h"

@@ -9,6 +9,7 @@
 #include "compiler/import/custom/Apply.h"
 #include "compiler/import/custom/ElementTypes.h"
 #include "dialects/graph/CustomCode.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 

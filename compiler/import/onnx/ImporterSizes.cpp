@@ -10,6 +10,8 @@
 
 #include "mlir/IR/AttrTypeSubElements.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace kpc::graph;
 

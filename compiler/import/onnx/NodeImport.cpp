@@ -8,6 +8,8 @@
 #include "compiler/import/onnx/NodeImport.h"
 #include "compiler/import/onnx/Importer.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace kpc::onnx {
 
 using Kind = Attribute::Kind;

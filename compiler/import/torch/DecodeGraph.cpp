@@ -14,6 +14,7 @@
 #include "compiler/import/torch/DecodeGraph.h"
 #include "compiler/import/ShallowJson.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSwitch.h"
 

@@ -13,6 +13,8 @@
 
 #include "dialects/graph/SizeReasons.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace kpc::graph;
 

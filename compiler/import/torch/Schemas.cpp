@@ -9,6 +9,7 @@
 #include "compiler/import/torch/OperatorAliases.h"
 #include "compiler/import/torch/SchemaTable.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace kpc::graph;
 
 namespace kpc::onnx {
