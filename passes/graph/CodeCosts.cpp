@@ -36,7 +36,7 @@ namespace {
 /// A size of which nothing is said.
 constexpr int64_t UnknownExtent = 512;
 /// Instructions of an epilogue for each result: a bias and an activation; the
-/// scales in front of them; the scale behind them and the conversion to a code.
+/// scales before these; the scale after these and the conversion to a code.
 constexpr double UsualOperations = 2, ScaleOperations = 1, CodeOperations = 3;
 /// Ops between a product and the next (a bias, an activation, casts), and
 /// between the sums of a norm and its result.
