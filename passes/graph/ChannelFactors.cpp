@@ -29,14 +29,6 @@ OperandStatistics graph::dividedChannels(const OperandStatistics &Of,
   return To;
 }
 
-ProductWeights graph::multipliedRows(ProductWeights W,
-                                     ArrayRef<float> Factors) {
-  for (int64_t K = 0; K < W.K; ++K)
-    for (int64_t N = 0; N < W.N; ++N)
-      W.Numbers[K * W.N + N] *= Factors[W.channelOf(K)];
-  return W;
-}
-
 static Value vectorOf(OpBuilder &B, Location Loc, ArrayRef<float> Numbers,
                       SymbolicTensorType To, int64_t Dim) {
   SmallVector<int64_t> Sizes(To.getRank(), 1);

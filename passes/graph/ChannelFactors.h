@@ -22,8 +22,6 @@ namespace kpc::graph {
 OperandStatistics dividedChannels(const OperandStatistics &Of,
                                   llvm::ArrayRef<float> Factors);
 
-ProductWeights multipliedRows(ProductWeights W, llvm::ArrayRef<float> Factors);
-
 /// The products multiply `X` over the factors with their weights times the
 /// factors, and have what is known of the new operand as `graph.operand`.
 void divideChannels(mlir::Value X, llvm::ArrayRef<mlir::Operation *> Products,

@@ -67,8 +67,7 @@ private:
         Of ? ProductWeights::of(Op, Read) : std::nullopt;
     if (!W || !hasMoments(*Of, *W))
       return;
-    std::vector<float> Rounded = roundedWeights(*W, Type);
-    ExpectedError Error = expectedError(*Of, *W, Rounded, Type);
+    ExpectedError Error = expectedError(*Of, *W, {}, Type);
     double Before = Error.decibels();
     Error.Mean = 0;
     double After = Error.decibels();
@@ -81,7 +80,7 @@ private:
     Value Vector = ConstantOp::create(
         B, Loc,
         DenseElementsAttr::get(RankedTensorType::get({W->N}, B.getF32Type()),
-                               ArrayRef<float>(meanError(*Of, *W, Rounded))));
+                               ArrayRef<float>(meanError(*Of, *W, Type))));
     SymbolicTensorType To = typeOf(Y);
     Value All = spread(B, Loc, Vector, To, To.getRank() - 1);
     Value Sum = AddOp::create(B, Loc, Y, All);

@@ -34,18 +34,17 @@ struct ExpectedError {
 /// Whether the statistics have moments of each channel of the weight.
 bool hasMoments(const OperandStatistics &Of, const ProductWeights &W);
 
-/// The weight as its codes have it, a scale for each column.
-std::vector<float> roundedWeights(const ProductWeights &W, CodeType Type);
-
-/// What quantising both factors adds. `Rounded` is roundedWeights of `W`.
+/// What quantising both factors adds where row K of the weight is multiplied by
+/// the factor of its channel; by one where `Factors` is empty. The weight's
+/// codes have a scale for each column. Threads share the columns, and the
+/// result is the same for any number of them.
 ExpectedError expectedError(const OperandStatistics &Of,
                             const ProductWeights &W,
-                            llvm::ArrayRef<float> Rounded, CodeType Type);
+                            llvm::ArrayRef<float> Factors, CodeType Type);
 
 /// The mean error of each column: mean of the operand times (w - rounded w).
 std::vector<float> meanError(const OperandStatistics &Of,
-                             const ProductWeights &W,
-                             llvm::ArrayRef<float> Rounded);
+                             const ProductWeights &W, CodeType Type);
 
 /// "31.2 dB"
 std::string decibelText(double Decibels);

@@ -63,14 +63,13 @@ private:
       return success();
     const ProductWeights &W = **Found;
     std::vector<float> Power = powerOf(Op, W);
-    GroupCodes Codes = GroupCodes::rangesOf(W, Group, Power, /*Clips=*/true);
-    Codes.round(W);
+    GroupCodes Codes = GroupCodes::of(W, Group, Power);
     remark::passed(Op.getLoc(),
                    remark::RemarkOpts::name("weights").category("quantisation"))
         << "A weight is codes of 4 bits, each group of "
         << std::to_string(int64_t(Group))
         << " of K with a scale and a zero point: signal over expected error "
-        << decibelText(decibelsOf(W, Codes, Power)) << ".";
+        << decibelText(Codes.Error.decibels()) << ".";
     readCodes(Op, Codes, Write);
     return success();
   }

@@ -22,10 +22,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/ColumnTiles.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/QuantisationError.h"
 #include "passes/graph/WeightCodes.h"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -78,84 +80,110 @@ double dot(const double *A, const double *B, int64_t Count) {
 }
 
 /// L of L L^T, row by row, of H with its channels in an order; none where H is
-/// not positive, which moments with damping are.
+/// not positive, which moments with damping are. Columns of L are made in
+/// blocks, and rows of a block are shared among threads.
 std::optional<std::vector<double>> factorOf(const Moments &H,
                                             ArrayRef<int64_t> Order) {
+  constexpr int64_t Block = 64;
   int64_t K = H.K;
   double Damp = 0;
   for (int64_t I = 0; I < K; ++I)
     Damp += H.at(I, I);
   Damp *= Damping / double(K);
   std::vector<double> L(K * K);
-  for (int64_t I = 0; I < K; ++I) {
-    double *Row = L.data() + I * K;
-    for (int64_t J = 0; J <= I; ++J) {
-      const double *Other = L.data() + J * K;
-      double Left = H.at(Order[I], Order[J]) - dot(Row, Other, J);
-      if (J < I) {
-        Row[J] = Left / Other[J];
-        continue;
-      }
-      Left += Damp;
+  auto RowOf = [&](int64_t I) { return L.data() + I * K; };
+  // Columns from `First` to `End` of a row whose earlier ones are made.
+  auto Make = [&](int64_t I, int64_t First, int64_t End) {
+    double *Row = RowOf(I);
+    for (int64_t J = First; J < End; ++J)
+      Row[J] = (H.at(Order[I], Order[J]) - dot(Row, RowOf(J), J)) / RowOf(J)[J];
+  };
+  for (int64_t First = 0; First < K; First += Block) {
+    int64_t End = std::min(First + Block, K);
+    for (int64_t I = First; I < End; ++I) {
+      Make(I, First, I);
+      double *Row = RowOf(I);
+      double Left = H.at(Order[I], Order[I]) + Damp - dot(Row, Row, I);
       if (!(Left > 0))
         return std::nullopt;
-      Row[J] = std::sqrt(Left);
+      Row[I] = std::sqrt(Left);
     }
+    llvm::parallelFor(size_t(End), size_t(K),
+                      [&](size_t I) { Make(int64_t(I), First, End); });
   }
   return L;
 }
+
+/// So many columns at a time: their lost parts of 8192 channels are 1 MiB.
+constexpr int64_t TileColumns = 32;
 
 /// Rounds all columns together, a channel after the other. False where the
 /// moments are of no use.
 bool roundWithFeedback(const ProductWeights &W, const Moments &H,
                        GroupCodes &Codes) {
-  int64_t K = W.K, N = W.N;
+  int64_t K = W.K;
   SmallVector<int64_t> Order(K);
   std::iota(Order.begin(), Order.end(), 0);
   llvm::stable_sort(
       Order, [&](int64_t A, int64_t B) { return H.at(A, A) > H.at(B, B); });
-  // R is L of the channels in reverse, turned by half.
-  SmallVector<int64_t> Reverse(llvm::reverse(Order));
-  auto L = factorOf(H, Reverse);
-  if (!L)
-    return false;
-  auto R = [&](int64_t J, int64_t I) {
-    return (*L)[(K - 1 - J) * K + (K - 1 - I)];
-  };
-  std::vector<float> Lost(K * N), Target(N);
-  for (int64_t I = 0; I < K; ++I) {
-    const float *Numbers = W.row(Order[I]);
-    std::copy(Numbers, Numbers + N, Target.begin());
-    for (int64_t J = 0; J < I; ++J) {
-      auto Share = float(R(J, I) / R(I, I));
-      const float *Before = Lost.data() + J * N;
-      for (int64_t C = 0; C < N; ++C)
-        Target[C] += Share * Before[C];
-    }
-    for (int64_t C = 0; C < N; ++C) {
-      Codes.Codes[C * K + Order[I]] = Codes.nearest(Order[I], C, Target[C]);
-      Lost[I * N + C] = Numbers[C] - Codes.value(Order[I], C);
-    }
+  // R is L of the channels in reverse, turned by half. Row I of `Shares` is
+  // R(J, I) / R(I, I), the part of what channel J lost that I makes up for.
+  std::vector<float> Shares(K * K);
+  {
+    SmallVector<int64_t> Reverse(llvm::reverse(Order));
+    auto L = factorOf(H, Reverse);
+    if (!L)
+      return false;
+    auto R = [&](int64_t J, int64_t I) {
+      return (*L)[(K - 1 - J) * K + (K - 1 - I)];
+    };
+    for (int64_t J = 0; J < K; ++J)
+      for (int64_t I = J + 1; I < K; ++I)
+        Shares[I * K + J] = float(R(J, I) / R(I, I));
   }
+  forColumnTiles<TileColumns>(W.N, [&](size_t, int64_t First, int64_t Count) {
+    std::vector<std::array<float, TileColumns>> Lost(K);
+    std::array<float, TileColumns> Target{};
+    for (int64_t I = 0; I < K; ++I) {
+      const float *Numbers = W.row(Order[I]) + First;
+      std::copy_n(Numbers, Count, Target.begin());
+      for (int64_t J = 0; J < I; ++J) {
+        float Share = Shares[I * K + J];
+        for (int64_t C = 0; C < TileColumns; ++C)
+          Target[C] += Share * Lost[J][C];
+      }
+      for (int64_t C = 0; C < Count; ++C) {
+        int64_t Column = First + C;
+        Codes.Codes[Column * K + Order[I]] =
+            Codes.nearest(Order[I], Column, Target[C]);
+        Lost[I][C] = Numbers[C] - Codes.value(Order[I], Column);
+      }
+    }
+  });
   return true;
 }
 
 /// The sum over columns of v^T H v, for v of each row and column.
 template <typename Fn> double powerOfAll(const Moments &H, int64_t N, Fn &&Of) {
-  std::vector<float> Rows(H.K * N), Sums(N);
-  for (int64_t K = 0; K < H.K; ++K)
-    for (int64_t C = 0; C < N; ++C)
-      Rows[K * N + C] = Of(K, C);
-  double Power = 0;
-  for (int64_t I = 0; I < H.K; ++I) {
-    std::fill(Sums.begin(), Sums.end(), 0);
-    for (int64_t J = 0; J < H.K; ++J)
-      for (int64_t C = 0; C < N; ++C)
-        Sums[C] += H.at(I, J) * Rows[J * N + C];
-    for (int64_t C = 0; C < N; ++C)
-      Power += double(Sums[C]) * Rows[I * N + C];
-  }
-  return Power;
+  std::vector<double> Powers(llvm::divideCeil(N, TileColumns));
+  forColumnTiles<TileColumns>(
+      N, [&](size_t Tile, int64_t First, int64_t Count) {
+        std::vector<std::array<float, TileColumns>> V(H.K);
+        for (int64_t K = 0; K < H.K; ++K)
+          for (int64_t C = 0; C < Count; ++C)
+            V[K][C] = Of(K, First + C);
+        for (int64_t I = 0; I < H.K; ++I) {
+          // H is symmetric.
+          std::array<float, TileColumns> Sums{};
+          for (int64_t J = 0; J < I; ++J)
+            for (int64_t C = 0; C < TileColumns; ++C)
+              Sums[C] += H.at(I, J) * V[J][C];
+          for (int64_t C = 0; C < Count; ++C)
+            Powers[Tile] +=
+                (2 * double(Sums[C]) + double(H.at(I, I)) * V[I][C]) * V[I][C];
+        }
+      });
+  return std::accumulate(Powers.begin(), Powers.end(), 0.0);
 }
 
 double decibels(const ProductWeights &W, const Moments &H, double Signal,
@@ -228,8 +256,7 @@ private:
     std::vector<float> Power(W.K);
     for (int64_t K = 0; K < W.K; ++K)
       Power[K] = H.at(K, K);
-    GroupCodes Codes = GroupCodes::rangesOf(W, Group, Power, /*Clips=*/true);
-    Codes.round(W);
+    GroupCodes Codes = GroupCodes::of(W, Group, Power);
     double Signal =
         powerOfAll(H, W.N, [&](int64_t K, int64_t C) { return W.row(K)[C]; });
     double Before = decibels(W, H, Signal, Codes);

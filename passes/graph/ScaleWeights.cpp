@@ -67,22 +67,16 @@ std::vector<float> factors(const OperandStatistics &Of, double Exponent) {
 
 /// The error of all products, with what they multiply divided by factors.
 double decibels(const Group &G, ArrayRef<float> Factors, int64_t Block) {
-  double Signal = 0, Noise = 0;
-  for (const ProductWeights &Plain : G.Weights) {
-    ProductWeights W = multipliedRows(Plain, Factors);
-    std::vector<float> Power;
-    for (auto [Rms, F] : llvm::zip_equal(G.Of.Rms, Factors))
-      Power.push_back(Rms / F * Rms / F);
-    GroupCodes Codes = GroupCodes::rangesOf(W, Block, Power, /*Clips=*/false);
-    Codes.round(W);
-    double Own = 0;
-    for (int64_t K = 0; K < W.K; ++K)
-      for (int64_t N = 0; N < W.N; ++N)
-        Own += double(Power[K]) * W.row(K)[N] * W.row(K)[N];
-    Signal += Own;
-    Noise += Own * std::pow(10, -decibelsOf(W, Codes, Power) / 10);
+  std::vector<float> Power;
+  for (auto [Rms, F] : llvm::zip_equal(G.Of.Rms, Factors))
+    Power.push_back(Rms / F * Rms / F);
+  CodeError Sum;
+  for (const ProductWeights &W : G.Weights) {
+    CodeError Own = GroupCodes::errorOf(W, Block, Factors, Power);
+    Sum.Signal += Own.Signal;
+    Sum.Noise += Own.Noise;
   }
-  return graph::decibels(Signal, Noise);
+  return Sum.decibels();
 }
 
 struct ScaleWeightsPass : graph::impl::ScaleWeightsBase<ScaleWeightsPass> {

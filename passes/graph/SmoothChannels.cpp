@@ -51,29 +51,35 @@ struct Group {
   CodeType Type = CodeType::None;
 };
 
-/// The factors by which channels are divided.
-std::vector<float> factors(const Group &G, double Exponent) {
-  int64_t Channels = G.Weights.front().Channels;
-  std::vector<float> OfWeight(Channels);
+/// The greatest magnitude of each channel in all weights.
+std::vector<float> greatestOfWeights(const Group &G) {
+  std::vector<float> Greatest(G.Weights.front().Channels);
   for (const ProductWeights &W : G.Weights)
-    for (int64_t K = 0; K < W.K; ++K)
-      for (int64_t N = 0; N < W.N; ++N)
-        OfWeight[W.channelOf(K)] =
-            std::max(OfWeight[W.channelOf(K)], std::abs(W.row(K)[N]));
-  std::vector<float> All(Channels, 1);
-  for (int64_t C = 0; C < Channels; ++C)
-    if (G.Of.Largest[C] > 0 && OfWeight[C] > 0)
-      All[C] = float(std::pow(G.Of.Largest[C], Exponent) /
-                     std::pow(OfWeight[C], 1 - Exponent));
+    for (int64_t K = 0; K < W.K; ++K) {
+      float &Most = Greatest[W.channelOf(K)];
+      for (float Number : ArrayRef<float>(W.row(K), size_t(W.N)))
+        Most = std::max(Most, std::abs(Number));
+    }
+  return Greatest;
+}
+
+/// The factors by which channels are divided.
+std::vector<float> factors(const Group &G, ArrayRef<float> OfWeight,
+                           double Exponent) {
+  std::vector<float> All(OfWeight.size(), 1);
+  for (auto [Factor, OfOperand, Most] :
+       llvm::zip_equal(All, G.Of.Largest, OfWeight))
+    if (OfOperand > 0 && Most > 0)
+      Factor =
+          float(std::pow(OfOperand, Exponent) / std::pow(Most, 1 - Exponent));
   return All;
 }
 
 double decibels(const Group &G, const OperandStatistics &Of,
                 ArrayRef<float> Factors) {
   ExpectedError Sum;
-  for (const ProductWeights &Plain : G.Weights) {
-    ProductWeights W = Factors.empty() ? Plain : multipliedRows(Plain, Factors);
-    ExpectedError E = expectedError(Of, W, roundedWeights(W, G.Type), G.Type);
+  for (const ProductWeights &W : G.Weights) {
+    ExpectedError E = expectedError(Of, W, Factors, G.Type);
     Sum.Signal += E.Signal;
     Sum.Operand += E.noise();
   }
@@ -122,9 +128,9 @@ private:
       G.Weights.push_back(std::move(*W));
     }
     double Before = decibels(G, G.Of, {}), Best = Before + LeastGain;
-    std::vector<float> Chosen;
+    std::vector<float> Chosen, OfWeight = greatestOfWeights(G);
     for (double Exponent : Exponents) {
-      std::vector<float> Factors = factors(G, Exponent);
+      std::vector<float> Factors = factors(G, OfWeight, Exponent);
       double Now = decibels(G, dividedChannels(G.Of, Factors), Factors);
       if (Now <= Best)
         continue;

@@ -8,9 +8,12 @@
 
 #include "passes/graph/WeightCodes.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/ColumnTiles.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/QuantisationError.h"
+#include "passes/graph/RoundToCodes.h"
 
+#include <array>
 #include <cmath>
 
 using namespace mlir;
@@ -91,121 +94,194 @@ graph::finiteWeights(MatmulOp Product, const WeightReader &Read) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How one group spells numbers.
+/// Columns and rows that are looked at together: a tile of 32 KiB stays in the
+/// first cache.
+constexpr int64_t TileColumns = 64, MostRows = 128;
+using Columns = std::array<float, TileColumns>;
+
+/// How the groups of a tile's columns spell numbers: (code - zero) * scale.
 struct Spelling {
-  float Scale = 1;
-  uint8_t Zero = 0;
+  Columns Scale, Zero;
 
   /// Codes from `Low` to `High`, which have 0 between them.
-  static Spelling of(float Low, float High) {
-    Spelling By;
+  void set(int64_t Column, float Low, float High) {
+    Scale[Column] = 1;
+    Zero[Column] = 0;
     if (High <= Low)
-      return By;
+      return;
     float Span = High - Low;
-    By.Scale = std::isfinite(Span) ? Span / GreatestCode
-                                   : High / GreatestCode - Low / GreatestCode;
+    float Step = std::isfinite(Span) ? Span / GreatestCode
+                                     : High / GreatestCode - Low / GreatestCode;
     // Numbers so small that their step is none are zeros.
-    if (By.Scale < 1e-30F)
-      return {};
-    By.Zero = uint8_t(
-        std::clamp<float>(std::nearbyint(-Low / By.Scale), 0, GreatestCode));
-    return By;
-  }
-  uint8_t nearest(float Number) const {
-    return uint8_t(std::clamp<float>(std::nearbyint(Number / Scale) + Zero, 0,
-                                     GreatestCode));
-  }
-  float value(uint8_t Code) const {
-    return float(int(Code) - int(Zero)) * Scale;
+    if (Step < 1e-30F)
+      return;
+    Scale[Column] = Step;
+    Zero[Column] =
+        std::clamp<float>(std::nearbyint(-Low / Step), 0, GreatestCode);
   }
 };
-} // namespace
 
-/// The spelling of numbers, each of which counts `Power` times.
-static Spelling bestSpelling(ArrayRef<float> Numbers, ArrayRef<float> Power,
-                             bool Clips) {
-  // Parts of the range; below half of it nothing was ever gained.
-  constexpr float Parts[] = {1,     0.95F, 0.9F,  0.85F, 0.8F,
-                             0.75F, 0.7F,  0.65F, 0.6F,  0.55F};
-  float Low = 0, High = 0;
-  for (float V : Numbers) {
-    Low = std::min(Low, V);
-    High = std::max(High, V);
-  }
-  Spelling Best = Spelling::of(Low, High);
-  if (!Clips)
-    return Best;
-  float Least = std::numeric_limits<float>::max();
-  for (float Part : Parts) {
-    Spelling By = Spelling::of(Low * Part, High * Part);
-    float Sum = 0;
-    for (auto [V, P] : llvm::zip_equal(Numbers, Power)) {
-      float Error = By.value(By.nearest(V)) - V;
-      Sum += P * Error * Error;
-    }
-    if (Sum >= Least)
-      continue;
-    Least = Sum;
-    Best = By;
-  }
-  return Best;
+float nearestCode(float Number, float Scale, float Zero) {
+  // What is further from zero than all codes is the last of them.
+  float Steps = std::clamp<float>(Number / Scale, -GreatestCode, GreatestCode);
+  return std::clamp<float>(roundedToEven(Steps) + Zero, 0, GreatestCode);
 }
 
-GroupCodes GroupCodes::rangesOf(const ProductWeights &W, int64_t Group,
-                                ArrayRef<float> Power, bool Clips) {
-  GroupCodes To{W.K, W.N, Group, {}, {}, {}};
-  int64_t Count = To.groups();
-  To.Scales.resize(W.N * Count);
-  To.Zeros.resize(W.N * Count);
-  To.Codes.resize(W.N * W.K);
-  std::vector<float> Numbers, Same(Group, 1);
-  for (int64_t N = 0; N < W.N; ++N)
-    for (int64_t G = 0; G < Count; ++G) {
-      int64_t First = G * Group, End = std::min(First + Group, W.K);
-      Numbers.clear();
-      for (int64_t K = First; K < End; ++K)
-        Numbers.push_back(W.row(K)[N]);
-      ArrayRef<float> Counts = ArrayRef<float>(Same).take_front(Numbers.size());
-      if (!Power.empty())
-        Counts = Power.slice(First, Numbers.size());
-      Spelling By = bestSpelling(Numbers, Counts, Clips);
-      To.Scales[N * Count + G] = By.Scale;
-      To.Zeros[N * Count + G] = By.Zero;
+/// The numbers of one group of rows in some columns of a weight.
+struct GroupTile {
+  int64_t FirstRow = 0, Rows = 0, FirstColumn = 0, Count = 0;
+  std::array<Columns, MostRows> Numbers;
+  Spelling By;
+
+  void load(const ProductWeights &W, ArrayRef<float> Factors) {
+    for (int64_t I = 0; I < Rows; ++I) {
+      const float *From = W.row(FirstRow + I) + FirstColumn;
+      float Factor = Factors.empty() ? 1 : Factors[FirstRow + I];
+      for (int64_t C = 0; C < Count; ++C)
+        Numbers[I][C] = From[C] * Factor;
     }
+  }
+
+  /// The whole ranges, or the parts of them that have the least square error.
+  void choose(ArrayRef<float> Power, bool Clips) {
+    // Parts of the range; below half of it nothing was ever gained.
+    constexpr float Parts[] = {1,     0.95F, 0.9F,  0.85F, 0.8F,
+                               0.75F, 0.7F,  0.65F, 0.6F,  0.55F};
+    Columns Low{}, High{}, Least;
+    for (int64_t I = 0; I < Rows; ++I)
+      for (int64_t C = 0; C < Count; ++C) {
+        Low[C] = std::min(Low[C], Numbers[I][C]);
+        High[C] = std::max(High[C], Numbers[I][C]);
+      }
+    for (int64_t C = 0; C < Count; ++C)
+      By.set(C, Low[C], High[C]);
+    if (!Clips)
+      return;
+    Least.fill(std::numeric_limits<float>::max());
+    for (float Part : Parts) {
+      Spelling Now;
+      Columns Sum{};
+      for (int64_t C = 0; C < Count; ++C)
+        Now.set(C, Low[C] * Part, High[C] * Part);
+      for (int64_t I = 0; I < Rows; ++I) {
+        float P = Power.empty() ? 1 : Power[FirstRow + I];
+        for (int64_t C = 0; C < Count; ++C) {
+          float Error = lost(Now, I, C);
+          Sum[C] += P * Error * Error;
+        }
+      }
+      for (int64_t C = 0; C < Count; ++C) {
+        if (Sum[C] >= Least[C])
+          continue;
+        Least[C] = Sum[C];
+        By.Scale[C] = Now.Scale[C];
+        By.Zero[C] = Now.Zero[C];
+      }
+    }
+  }
+
+  float lost(const Spelling &With, int64_t I, int64_t C) const {
+    float Code = nearestCode(Numbers[I][C], With.Scale[C], With.Zero[C]);
+    return (Code - With.Zero[C]) * With.Scale[C] - Numbers[I][C];
+  }
+
+  CodeError error(ArrayRef<float> Power) const {
+    CodeError Sum;
+    std::array<double, TileColumns> Signal{}, Noise{};
+    for (int64_t I = 0; I < Rows; ++I) {
+      double P = Power.empty() ? 1 : Power[FirstRow + I];
+      for (int64_t C = 0; C < Count; ++C) {
+        double Number = Numbers[I][C], Lost = lost(By, I, C);
+        Signal[C] += P * Number * Number;
+        Noise[C] += P * Lost * Lost;
+      }
+    }
+    for (int64_t C = 0; C < Count; ++C) {
+      Sum.Signal += Signal[C];
+      Sum.Noise += Noise[C];
+    }
+    return Sum;
+  }
+};
+
+/// Shows each group of rows, in order, of columns that threads share. `Of`
+/// takes (which columns, the tile, which is loaded).
+template <typename Fn>
+void forGroups(const ProductWeights &W, int64_t Group, ArrayRef<float> Factors,
+               Fn &&Of) {
+  assert(Group <= MostRows && "WeightPolicy::read refuses larger groups");
+  forColumnTiles<TileColumns>(W.N,
+                              [&](size_t Which, int64_t First, int64_t Count) {
+                                GroupTile Tile;
+                                Tile.FirstColumn = First;
+                                Tile.Count = Count;
+                                for (int64_t K = 0; K < W.K; K += Group) {
+                                  Tile.FirstRow = K;
+                                  Tile.Rows = std::min(Group, W.K - K);
+                                  Tile.load(W, Factors);
+                                  Of(Which, Tile);
+                                }
+                              });
+}
+
+CodeError sumOf(ArrayRef<CodeError> Parts) {
+  CodeError Sum;
+  for (const CodeError &Part : Parts) {
+    Sum.Signal += Part.Signal;
+    Sum.Noise += Part.Noise;
+  }
+  return Sum;
+}
+} // namespace
+
+double CodeError::decibels() const { return graph::decibels(Signal, Noise); }
+
+GroupCodes GroupCodes::of(const ProductWeights &W, int64_t Group,
+                          ArrayRef<float> Power) {
+  GroupCodes To{W.K, W.N, Group, {}, {}, {}, {}};
+  int64_t Groups = To.groups();
+  To.Scales.resize(W.N * Groups);
+  To.Zeros.resize(W.N * Groups);
+  To.Codes.resize(W.N * W.K);
+  std::vector<CodeError> Errors(llvm::divideCeil(W.N, TileColumns));
+  forGroups(W, Group, {}, [&](size_t Which, GroupTile &Tile) {
+    Tile.choose(Power, /*Clips=*/true);
+    CodeError Own = Tile.error(Power);
+    Errors[Which] = sumOf({Errors[Which], Own});
+    for (int64_t C = 0; C < Tile.Count; ++C) {
+      int64_t Column = Tile.FirstColumn + C;
+      float Scale = Tile.By.Scale[C], Zero = Tile.By.Zero[C];
+      To.Scales[Column * Groups + Tile.FirstRow / Group] = Scale;
+      To.Zeros[Column * Groups + Tile.FirstRow / Group] = uint8_t(Zero);
+      uint8_t *Codes = To.Codes.data() + Column * W.K + Tile.FirstRow;
+      for (int64_t I = 0; I < Tile.Rows; ++I)
+        Codes[I] = uint8_t(nearestCode(Tile.Numbers[I][C], Scale, Zero));
+    }
+  });
+  To.Error = sumOf(Errors);
   return To;
+}
+
+CodeError GroupCodes::errorOf(const ProductWeights &W, int64_t Group,
+                              ArrayRef<float> Factors, ArrayRef<float> Power) {
+  std::vector<CodeError> Errors(llvm::divideCeil(W.N, TileColumns));
+  forGroups(W, Group, Factors, [&](size_t Which, GroupTile &Tile) {
+    Tile.choose(Power, /*Clips=*/false);
+    CodeError Own = Tile.error(Power);
+    Errors[Which] = sumOf({Errors[Which], Own});
+  });
+  return sumOf(Errors);
 }
 
 uint8_t GroupCodes::nearest(int64_t Row, int64_t Column, float Number) const {
   int64_t Place = Column * groups() + Row / Group;
-  return Spelling{Scales[Place], Zeros[Place]}.nearest(Number);
+  return uint8_t(nearestCode(Number, Scales[Place], Zeros[Place]));
 }
 
 float GroupCodes::value(int64_t Row, int64_t Column) const {
   int64_t Place = Column * groups() + Row / Group;
-  return Spelling{Scales[Place], Zeros[Place]}.value(Codes[Column * K + Row]);
-}
-
-void GroupCodes::round(const ProductWeights &W) {
-  for (int64_t Row = 0; Row < K; ++Row)
-    for (int64_t Column = 0; Column < N; ++Column)
-      Codes[Column * K + Row] = nearest(Row, Column, W.row(Row)[Column]);
-}
-
-double graph::decibelsOf(const ProductWeights &W, const GroupCodes &Codes,
-                         ArrayRef<float> Power) {
-  double Signal = 0, Noise = 0;
-  for (int64_t K = 0; K < W.K; ++K) {
-    double Own = 0, Error = 0;
-    for (int64_t N = 0; N < W.N; ++N) {
-      double Number = W.row(K)[N], Lost = Number - Codes.value(K, N);
-      Own += Number * Number;
-      Error += Lost * Lost;
-    }
-    double P = Power.empty() ? 1 : Power[K];
-    Signal += P * Own;
-    Noise += P * Error;
-  }
-  return decibels(Signal, Noise);
+  return float(int(Codes[Column * K + Row]) - int(Zeros[Place])) *
+         Scales[Place];
 }
 
 std::vector<float> graph::powerOf(Operation *Product, const ProductWeights &W) {

@@ -45,30 +45,38 @@ private:
   TypesByName For;
 };
 
+/// The power of a product, and of what codes of its weight add, where channels
+/// of the operand are independent.
+struct CodeError {
+  double Signal = 0, Noise = 0;
+
+  double decibels() const;
+};
+
 /// A weight as codes from 0 to 15, [N, K], which stand for
-/// (code - zero) * scale.
+/// (code - zero) * scale. Threads share the columns, and the result is the same
+/// for any number of them.
 struct GroupCodes {
   int64_t K = 0, N = 0, Group = 0;
   std::vector<float> Scales;         ///< [N, groups]
   std::vector<uint8_t> Zeros, Codes; ///< [N, groups], [N, K]
+  CodeError Error;                   ///< of the nearest codes
 
-  /// Scales and zero points. `Power`: how much each row of K counts, or empty.
-  /// With `Clips`, the part of each group's range is taken that has the least
-  /// square error.
-  static GroupCodes rangesOf(const ProductWeights &W, int64_t Group,
-                             llvm::ArrayRef<float> Power, bool Clips);
-  /// Each number becomes the nearest code.
-  void round(const ProductWeights &W);
+  /// Each number becomes the nearest code, where of each group's range the part
+  /// is taken that has the least square error. `Power`: the mean square of what
+  /// each row of K is multiplied by; all the same where it is empty.
+  static GroupCodes of(const ProductWeights &W, int64_t Group,
+                       llvm::ArrayRef<float> Power);
+
+  /// The error of such codes of whole ranges, of rows times `Factors`.
+  static CodeError errorOf(const ProductWeights &W, int64_t Group,
+                           llvm::ArrayRef<float> Factors,
+                           llvm::ArrayRef<float> Power);
 
   int64_t groups() const { return llvm::divideCeil(K, Group); }
   uint8_t nearest(int64_t Row, int64_t Column, float Number) const;
   float value(int64_t Row, int64_t Column) const;
 };
-
-/// Signal over error of a product in decibels where channels are independent
-/// and have these mean squares; all the same where `Power` is empty.
-double decibelsOf(const ProductWeights &W, const GroupCodes &Codes,
-                  llvm::ArrayRef<float> Power);
 
 /// The mean square of each channel as calibration knows it; empty: unknown.
 std::vector<float> powerOf(mlir::Operation *Product, const ProductWeights &W);

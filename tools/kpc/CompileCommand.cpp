@@ -21,6 +21,7 @@
 #include "tools/kpc/Progress.h"
 #include "tools/kpc/Runtime.h"
 #include "tools/kpc/Say.h"
+#include "llvm/Support/Parallel.h"
 
 #include <algorithm>
 #include <chrono>
@@ -298,6 +299,9 @@ static int compileCommand(CompileArguments &Arguments) {
   Options.Jobs = Arguments.Jobs < 0    ? 0
                  : Arguments.Jobs == 0 ? CompileOptions::InThisProcess
                                        : static_cast<int>(Arguments.Jobs);
+  if (Options.Jobs) // else a thread for each core
+    llvm::parallel::strategy =
+        llvm::hardware_concurrency(unsigned(std::max(Options.Jobs, 1)));
   Options.Variants = static_cast<unsigned>(Arguments.Variants);
   Options.HostOptimization = static_cast<unsigned>(Arguments.Optimization);
   Options.CacheFolder = Arguments.Cache.folder();
