@@ -515,6 +515,7 @@ void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
   Passes.addNestedPass<func::FuncOp>(graph::createDecomposeDequantise());
   Passes.addPass(createCanonicalizerPass(graph::inOneBlock()));
   addFusion(Passes, Options, For);
+  Passes.addNestedPass<func::FuncOp>(graph::createShareKernels());
   Passes.addPass(graph::createLowerRegions());
   if (roundsToTf32(Options, For)) {
     graph::AllowTf32Options Tf32;

@@ -15,9 +15,13 @@ namespace {
 
 class Writer {
 public:
+  explicit Writer(llvm::function_ref<bool(Operation *)> LeavesOut)
+      : LeavesOut(LeavesOut) {}
+
   void add(Operation *Op) {
     add(Op->getName().getAsOpaquePointer());
-    add(Op->getAttrDictionary().getAsOpaquePointer());
+    if (!LeavesOut(Op))
+      add(Op->getAttrDictionary().getAsOpaquePointer());
     count(Op->getNumOperands());
     for (Value Operand : Op->getOperands())
       count(Numbers.lookup(Operand));
@@ -34,14 +38,6 @@ public:
             Words.size() * sizeof(uintptr_t)};
   }
 
-private:
-  void add(const void *Pointer) { Words.push_back(uintptr_t(Pointer)); }
-  void count(size_t Number) { Words.push_back(Number); }
-  void define(Value V) {
-    add(V.getType().getAsOpaquePointer());
-    Numbers.try_emplace(V, Numbers.size());
-  }
-
   /// Kernels have no branches: blocks need no names.
   void add(Region &Body) {
     count(llvm::range_size(Body));
@@ -55,8 +51,17 @@ private:
     }
   }
 
+private:
+  void add(const void *Pointer) { Words.push_back(uintptr_t(Pointer)); }
+  void count(size_t Number) { Words.push_back(Number); }
+  void define(Value V) {
+    add(V.getType().getAsOpaquePointer());
+    Numbers.try_emplace(V, Numbers.size());
+  }
+
   SmallVector<uintptr_t, 256> Words;
   DenseMap<Value, size_t> Numbers;
+  llvm::function_ref<bool(Operation *)> LeavesOut;
 };
 
 } // namespace
@@ -64,8 +69,15 @@ private:
 std::string graph::wordsOf(func::FuncOp Kernel) {
   StringAttr Name = Kernel.getSymNameAttr();
   Kernel.setSymName("kernel");
-  Writer Words;
+  Writer Words([](Operation *) { return false; });
   Words.add(Kernel);
   Kernel.setSymNameAttr(Name);
+  return Words.bytes();
+}
+
+std::string graph::wordsOf(Region &Body,
+                           llvm::function_ref<bool(Operation *)> LeavesOut) {
+  Writer Words(LeavesOut);
+  Words.add(Body);
   return Words.bytes();
 }

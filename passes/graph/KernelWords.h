@@ -9,6 +9,7 @@
 #define KPC_PASSES_GRAPH_KERNELWORDS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <string>
 
@@ -19,6 +20,11 @@ namespace kpc::graph {
 /// The bytes are another's if and only if the kernels' texts would be equal.
 /// Printing them was a fifth of compiling a graph of 10^5 nodes.
 std::string wordsOf(mlir::func::FuncOp Kernel);
+
+/// The same of a region's ops, without the attributes of those that `LeavesOut`
+/// is true of: two regions may then differ in these attributes.
+std::string wordsOf(mlir::Region &Body,
+                    llvm::function_ref<bool(mlir::Operation *)> LeavesOut);
 
 } // namespace kpc::graph
 

@@ -366,6 +366,17 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def ShareKernels : Pass<"share-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Regions that differ in scalars alone read these from memory";
+  let description = [{
+    Layers of a network with constant scales differ in factors and terms of f32
+    alone. Where two regions or more would be the same kernel but for such
+    numbers, each reads those that differ as an operand of one element. A
+    number that all of them have stays in the kernel.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> {
   let summary = "Copies GEMM operands and results whose leading dimension TMA cannot take"
                 " to or from memory with a padded one";

@@ -1,0 +1,124 @@
+//===- ShareKernels.cpp - Scalars that layers differ in -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   graph.region "first"(%x)  {          %s = graph.constant [1, 1] 0.3
+///     %c = graph.constant splat 0.3      graph.region "first"(%x, %s) {
+///     %y = graph.mul %x, %c         →      %c = graph.broadcast %s
+///     … }                                  %y = graph.mul %x, %c … }
+///   graph.region "second"(%y) {          %t = graph.constant [1, 1] 0.7
+///     %c = graph.constant splat 0.7      graph.region "second"(%y, %t) {
+///     … }                                  … }
+///
+/// Layers of a calibrated network differ in the scales of their codes alone:
+/// with these in memory, one kernel serves all layers.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/GraphFunction.h"
+#include "passes/graph/KernelWords.h"
+#include "passes/graph/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_SHAREKERNELS
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+bool isArithmetic(Operation *Op) {
+  return isa<MulOp, AddOp, SubOp, DivOp>(Op) ||
+         (isa<BroadcastOp>(Op) && llvm::all_of(Op->getUsers(), isArithmetic));
+}
+
+/// A number of f32 that is only a factor or a term. What else a number may be,
+/// as a bound of codes or an epsilon, kernels know by its value.
+bool isScalar(Operation *Op) {
+  auto Constant = dyn_cast<ConstantOp>(Op);
+  return Constant && Constant->getParentOfType<RegionOp>() &&
+         typeOf(Constant).getElementType().isF32() &&
+         splatValue(Constant.getResult()) &&
+         llvm::all_of(Constant->getUsers(), isArithmetic);
+}
+
+/// Attention's kernels know the factors of their scores and of their codes.
+bool keepsScalars(RegionOp Region) {
+  return llvm::any_of(Region.getBody().front(),
+                      [](Operation &Op) { return isa<AttentionOp>(Op); });
+}
+
+SmallVector<ConstantOp> scalarsOf(RegionOp Region) {
+  SmallVector<ConstantOp> All;
+  Region.walk([&](ConstantOp Op) {
+    if (isScalar(Op))
+      All.push_back(Op);
+  });
+  return All;
+}
+
+/// The region reads the scalar from memory.
+void readScalar(RegionOp Region, ConstantOp Scalar) {
+  OpBuilder B(Region);
+  Location Loc = Scalar.getLoc();
+  SymbolicTensorType Ty = typeOf(Scalar);
+  SmallVector<int64_t> Ones(Ty.getRank(), 1);
+  auto Type = RankedTensorType::get(Ones, B.getF32Type());
+  float Number = float(*splatValue(Scalar.getResult()));
+  Value Outside =
+      ConstantOp::create(B, Loc, DenseElementsAttr::get(Type, Number));
+  Region.getInputsMutable().append(Outside);
+  Value Inside = Region.getBody().addArgument(Outside.getType(), Loc);
+  B.setInsertionPoint(Scalar);
+  if (typeOf(Inside) != Ty)
+    Inside = BroadcastOp::create(B, Loc, Ty, Inside);
+  Scalar.getResult().replaceAllUsesWith(Inside);
+  Scalar.erase();
+}
+
+struct ShareKernelsPass : graph::impl::ShareKernelsBase<ShareKernelsPass> {
+  void runOnOperation() override {
+    func::FuncOp Func = getOperation();
+    if (!isGraphFunction(Func))
+      return;
+    // What equal regions read has one type each, so that of blocks is enough.
+    llvm::MapVector<StringAttr, SmallVector<RegionOp>> Groups;
+    Func.walk([&](RegionOp Region) {
+      if (keepsScalars(Region))
+        return;
+      Groups[StringAttr::get(&getContext(),
+                             wordsOf(Region.getBody(), isScalar))]
+          .push_back(Region);
+    });
+    for (auto &[Words, Regions] : Groups)
+      if (Regions.size() > 1)
+        share(Regions);
+  }
+
+private:
+  static void share(ArrayRef<RegionOp> Regions) {
+    SmallVector<SmallVector<ConstantOp>> Scalars;
+    for (RegionOp Region : Regions)
+      Scalars.push_back(scalarsOf(Region));
+    for (size_t I = 0; I < Scalars.front().size(); ++I) {
+      double First = *splatValue(Scalars.front()[I].getResult());
+      if (llvm::all_of(Scalars, [&](ArrayRef<ConstantOp> Of) {
+            return splatValue(ConstantOp(Of[I]).getResult()) == First;
+          }))
+        continue;
+      for (auto [Region, Of] : llvm::zip_equal(Regions, Scalars))
+        readScalar(Region, Of[I]);
+    }
+  }
+};
+
+} // namespace
