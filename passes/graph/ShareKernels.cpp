@@ -36,25 +36,56 @@ namespace kpc::graph {
 
 namespace {
 
-bool isArithmetic(Operation *Op) {
-  return isa<MulOp, AddOp, SubOp, DivOp>(Op) ||
-         (isa<BroadcastOp>(Op) && llvm::all_of(Op->getUsers(), isArithmetic));
+AttentionOp attentionOf(RegionOp Region) {
+  auto All = Region.getBody().front().getOps<AttentionOp>();
+  return All.empty() ? AttentionOp() : *All.begin();
+}
+
+/// Whether `V` is the result of an attention as it is stored: in another order,
+/// with other sizes, times something.
+bool isOfAttention(Value V) {
+  while (Operation *Op = V.getDefiningOp()) {
+    if (isa<AttentionOp>(Op))
+      return true;
+    if (!isa<TransposeOp, ReshapeOp, CastOp>(Op))
+      return false;
+    V = Op->getOperand(0);
+  }
+  return false;
+}
+
+/// Whether all that reads `Number`, or that repeats it, is `Reads`.
+bool isReadBy(Value Number, bool (*Reads)(Operation *)) {
+  return llvm::all_of(Number.getUsers(), [&](Operation *User) {
+    auto Repeated = dyn_cast<BroadcastOp>(User);
+    return Repeated ? isReadBy(Repeated.getResult(), Reads) : Reads(User);
+  });
 }
 
 /// A number of f32 that is only a factor or a term. What else a number may be,
-/// as a bound of codes or an epsilon, kernels know by its value.
+/// as a bound of codes or an epsilon, kernels know by its value, and so do
+/// those of attention where it is not a factor of the result.
 bool isScalar(Operation *Op) {
   auto Constant = dyn_cast<ConstantOp>(Op);
-  return Constant && Constant->getParentOfType<RegionOp>() &&
-         typeOf(Constant).getElementType().isF32() &&
-         splatValue(Constant.getResult()) &&
-         llvm::all_of(Constant->getUsers(), isArithmetic);
+  auto Region = Op->getParentOfType<RegionOp>();
+  if (!Constant || !Region || !typeOf(Constant).getElementType().isF32() ||
+      !splatValue(Constant.getResult()))
+    return false;
+  if (!attentionOf(Region))
+    return isReadBy(Constant.getResult(), [](Operation *User) {
+      return isa<MulOp, AddOp, SubOp, DivOp>(User);
+    });
+  return isReadBy(Constant.getResult(), [](Operation *User) {
+    return isa<MulOp>(User) && isOfAttention(User->getOperand(0));
+  });
 }
 
-/// Attention's kernels know the factors of their scores and of their codes.
+/// Heads of codes have a scale that kernels of few queries know.
 bool keepsScalars(RegionOp Region) {
-  return llvm::any_of(Region.getBody().front(),
-                      [](Operation &Op) { return isa<AttentionOp>(Op); });
+  AttentionOp Attention = attentionOf(Region);
+  return Attention && typeOf(Region.getOutputs()[0])
+                              .getElementType()
+                              .getIntOrFloatBitWidth() != 8;
 }
 
 SmallVector<ConstantOp> scalarsOf(RegionOp Region) {

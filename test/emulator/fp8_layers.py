@@ -58,13 +58,16 @@ class Model:
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), path)
 
 
-def attention(path, heads, depth):
-    """Heads, attention and a product of what it gives."""
+def attention(path, heads, depth, layers=1):
+    """Heads, attention and a product of what it gives. The scales of codes are what layers differ in."""
     model = Model(heads * depth)
-    n = model.norm("x")
-    q, k, v = (model.linear(n, model.width, model.width) for _ in range(3))
-    mixed = model.add("Attention", q, k, v, q_num_heads=heads, kv_num_heads=heads)
-    model.write(path, model.add("Add", model.linear(mixed, model.width, model.width), "x"))
+    x = "x"
+    for _ in range(layers):
+        n = model.norm(x)
+        q, k, v = (model.linear(n, model.width, model.width) for _ in range(3))
+        mixed = model.add("Attention", q, k, v, q_num_heads=heads, kv_num_heads=heads)
+        x = model.add("Add", model.linear(mixed, model.width, model.width), x)
+    model.write(path, x)
 
 
 def gate(path, width, inner):
@@ -148,6 +151,7 @@ def main():
     for name, write, rows, width, shows in (
             ("attention_2x64", lambda p: attention(p, 2, 64), 77, 128, [("attention ", "f16 -> i8")]),
             ("attention_3x32", lambda p: attention(p, 3, 32), 40, 96, [("attention ", "f16 -> i8")]),
+            ("layers_2x64", lambda p: attention(p, 2, 64, layers=3), 77, 128, [("attention ", "f16,f32 -> i8")]),
             ("attention_1x192", lambda p: attention(p, 1, 192), 70, 192, [("attention ", "f16 -> i8")]),
             ("gate", lambda p: gate(p, 96, 208), 77, 96, [("gemm ", "fp8 -> i8")]),
             ("rope_2x64", lambda p: rope(p, 2, 64, 77), 77, 128, [("gemm ", "fp8 -> f16"), ("attention ", "f16 -> i8")])):

@@ -36,8 +36,12 @@ struct Permuted {
   std::array<int64_t, 4> Start = {0, 0, 0, 0};
   Type Code = {};    ///< what bytes are read as; null: they are no codes
   double Factor = 1; ///< that elements are multiplied by on the way
+  /// The argument whose one number is another factor.
+  std::optional<unsigned> FactorArgument = {};
   /// What they become behind that, within its limits; null: nothing else.
   Type Narrowed = {};
+
+  bool hasFactor() const { return Factor != 1 || FactorArgument; }
 };
 
 /// What a generic takes a part of with steps of 1, and from where on in each
@@ -85,8 +89,28 @@ std::optional<double> filledWith(Value Tensor) {
   return Of.getValueAsDouble();
 }
 
-/// What a generic hands on in other types or times constants, which `Through`
-/// then says; null if it does more.
+/// The argument whose one number a tensor repeats.
+std::optional<unsigned> repeatedArgument(Value Tensor) {
+  while (auto Op = Tensor.getDefiningOp<linalg::GenericOp>()) {
+    if (Op.getNumDpsInputs() != 1 || Op.getBody()->getTerminator()->getOperand(
+                                         0) != Op.getBody()->getArgument(0))
+      return std::nullopt;
+    Tensor = Op.getDpsInputOperand(0)->get();
+  }
+  Value Memref = viewOf(Tensor);
+  auto View = Memref ? Memref.getDefiningOp<memref::ReinterpretCastOp>()
+                     : memref::ReinterpretCastOp();
+  if (!View || !View.getType().hasStaticShape() ||
+      View.getType().getNumElements() != 1 ||
+      !View.getType().getElementType().isF32() ||
+      constantOf(View.getMixedOffsets()[0]) != 0)
+    return std::nullopt;
+  auto Base = dyn_cast<BlockArgument>(View.getSource());
+  return Base ? std::optional(Base.getArgNumber()) : std::nullopt;
+}
+
+/// What a generic hands on in other types or times single numbers, which
+/// `Through` then says; null if it does more.
 OpOperand *copiedBy(linalg::GenericOp Op, Permuted &Through) {
   if (Op->getNumResults() != 1 || Op.getNumReductionLoops() ||
       Op.getNumLoops() != 4)
@@ -100,6 +124,12 @@ OpOperand *copiedBy(linalg::GenericOp Op, Permuted &Through) {
       return std::nullopt;
     return filledWith(Op.getMatchingOpOperand(In)->get());
   };
+  auto Argument = [&](Value V) -> std::optional<unsigned> {
+    auto In = dyn_cast<BlockArgument>(V);
+    return In && In.getOwner() == Op.getBody()
+               ? repeatedArgument(Op.getMatchingOpOperand(In)->get())
+               : std::nullopt;
+  };
   Value Yielded = Op.getBody()->getTerminator()->getOperand(0);
   Permuted Seen = Through;
   while (Operation *Def = Yielded.getDefiningOp()) {
@@ -108,7 +138,7 @@ OpOperand *copiedBy(linalg::GenericOp Op, Permuted &Through) {
       Seen.Code = Def->getResult(0).getType();
     } else if (isa<arith::TruncFOp>(Def) &&
                isa<Float8E4M3FNType>(Def->getResult(0).getType())) {
-      if (Seen.Factor != 1)
+      if (Seen.hasFactor())
         return nullptr;
       Seen.Narrowed = Def->getResult(0).getType();
     } else if (isa<arith::MinimumFOp, arith::MaximumFOp>(Def)) {
@@ -117,19 +147,21 @@ OpOperand *copiedBy(linalg::GenericOp Op, Permuted &Through) {
       std::optional<double> Limit =
           Constant(IsFirst ? Def->getOperand(1) : From);
       double Sign = isa<arith::MaximumFOp>(Def) ? -1 : 1;
-      if (!Seen.Narrowed || Seen.Factor != 1 || Limit != Sign * GreatestFp8)
+      if (!Seen.Narrowed || Seen.hasFactor() || Limit != Sign * GreatestFp8)
         return nullptr;
       if (!IsFirst)
         From = Def->getOperand(1);
     } else if (isa<arith::MulFOp>(Def)) {
-      std::optional<double> By = Constant(Def->getOperand(1));
-      if (!By) {
-        By = Constant(From);
-        From = Def->getOperand(1);
-      }
-      if (!By)
+      Value Number = Def->getOperand(1);
+      if (!Constant(Number) && !Argument(Number))
+        std::swap(From, Number);
+      if (std::optional<double> By = Constant(Number))
+        Seen.Factor *= *By;
+      else if (std::optional<unsigned> At = Argument(Number);
+               At && !Seen.FactorArgument)
+        Seen.FactorArgument = At;
+      else
         return nullptr;
-      Seen.Factor *= *By;
     } else if (!isa<arith::ExtFOp, arith::TruncFOp>(Def)) {
       return nullptr;
     }
@@ -199,7 +231,7 @@ std::optional<HeadsInMemory> operandIn(Value Tensor) {
   Permuted From = throughCopies({Tensor});
   auto [Batch, Head, Row, Column] = From.Start;
   std::optional<HeadsInMemory> Place = place(viewOf(From.Tensor), From.Dims);
-  if (!Place || Batch || Row || Column || From.Factor != 1 || From.Narrowed)
+  if (!Place || Batch || Row || Column || From.hasFactor() || From.Narrowed)
     return std::nullopt;
   if (From.Code)
     Place->Element = From.Code;
@@ -207,12 +239,14 @@ std::optional<HeadsInMemory> operandIn(Value Tensor) {
   return Place;
 }
 
+/// Where the result is stored; `A` then has its factors and what it becomes.
 std::optional<HeadsInMemory> resultIn(const KernelOutput &Output, Value Result,
-                                      double &Factor, Type &Codes) {
+                                      AttentionKernel &A) {
   Permuted From = throughCopies({Output.Tensor});
-  Factor = From.Factor;
-  Codes = From.Narrowed;
-  if (From.Tensor != Result || bool(From.Code) != bool(Codes) ||
+  A.ValueScale = From.Factor;
+  A.ResultCodes = From.Narrowed;
+  A.ResultScale = From.FactorArgument;
+  if (From.Tensor != Result || bool(From.Code) != bool(From.Narrowed) ||
       llvm::any_of(From.Start, [](int64_t S) { return S != 0; }))
     return std::nullopt;
   std::array<unsigned, 4> Inverse;
@@ -251,8 +285,7 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   std::optional<HeadsInMemory> Q = operandIn(Op.getQ()),
                                K = operandIn(Op.getK()),
                                V = operandIn(Op.getV()),
-                               Y = resultIn(Form.Outputs[0], Op.getY(),
-                                            A.ValueScale, A.ResultCodes);
+                               Y = resultIn(Form.Outputs[0], Op.getY(), A);
   Value InitQ = Op.getInit();
   std::optional<int64_t> Depth = constantOf(tensorSize(Op.getQ(), 3)),
                          Width = constantOf(tensorSize(InitQ, 3));
@@ -267,6 +300,8 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   A.Depth = *Depth, A.Width = *Width;
   // Builders of other heads multiply nothing at the end.
   if (A.ValueScale != 1 && !A.hasCodes() && !A.ResultCodes)
+    return std::nullopt;
+  if (A.ResultScale && !A.ResultCodes)
     return std::nullopt;
   if (Value Offset = Op.getOffset()) {
     A.Offset = sizeExpr(Offset);

@@ -65,6 +65,9 @@ struct AttentionKernel {
   /// What results become, times that factor, where bytes are stored: E4M3;
   /// null: they are stored as they are.
   mlir::Type ResultCodes = {};
+  /// The argument whose one number is a factor of results that are codes, too;
+  /// none: there is no other factor.
+  std::optional<unsigned> ResultScale;
   /// The key that query 0 sees last; none: queries see all.
   std::optional<shape::Expr> Offset;
 

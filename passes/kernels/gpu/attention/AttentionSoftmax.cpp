@@ -275,11 +275,11 @@ Value AttentionSoftmax::inverseOf(Value Parts) {
 
 /// The byte of a code, as epilogues of GEMMs make it: one instruction converts
 /// two and saturates.
-Value AttentionSoftmax::codeOf(Value Y) {
+Value AttentionSoftmax::codeOf(Value Y, Value Scale) {
   double Greatest = llvm::APFloat::getLargest(
                         cast<FloatType>(A.ResultCodes).getFloatSemantics())
                         .convertToDouble();
-  Y = compute<arith::MulFOp>(Y, f32(A.ValueScale));
+  Y = compute<arith::MulFOp>(Y, Scale);
   Y = compute<arith::MinimumFOp>(Y, f32(Greatest));
   Y = compute<arith::MaximumFOp>(Y, f32(-Greatest));
   Value Code = arith::TruncFOp::create(W.B, W.Loc, A.ResultCodes, Y);
@@ -290,10 +290,22 @@ Value AttentionSoftmax::narrowed(Value Sums, Value Factor) {
   auto From = cast<tile::FragmentType>(Sums.getType());
   auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
                                     A.Y.Element, From.getLayout());
+  Value CodeScale;
+  if (A.ResultCodes) {
+    CodeScale = f32(A.ValueScale);
+    if (A.ResultScale) {
+      Value Memory =
+          flatView(W, Form.Func.getArgument(*A.ResultScale), W.B.getF32Type());
+      Value Number =
+          memref::LoadOp::create(W.B, W.Loc, Memory, ValueRange{W.index(0)});
+      CodeScale = A.ValueScale == 1 ? Number
+                                    : compute<arith::MulFOp>(Number, CodeScale);
+    }
+  }
   return apply(To, {Sums, Factor}, [&](ValueRange In) -> Value {
     Value Y = compute<arith::MulFOp>(In[0], In[1]);
     if (A.ResultCodes)
-      return codeOf(Y);
+      return codeOf(Y, CodeScale);
     return A.isF32() ? Y : arith::TruncFOp::create(W.B, W.Loc, Element, Y);
   });
 }

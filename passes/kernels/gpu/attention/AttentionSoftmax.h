@@ -99,7 +99,7 @@ protected:
   /// Sums times a factor of their row, in the element type of memory, which may
   /// be that of codes.
   Value narrowed(Value Sums, Value Factor);
-  Value codeOf(Value Y);
+  Value codeOf(Value Y, Value Scale);
 
   using Scalar = llvm::function_ref<Value(ValueRange)>;
   Value apply(mlir::Type To, ValueRange Operands, Scalar Body);
