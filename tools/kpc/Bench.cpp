@@ -6,10 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Bench.h"
-#include "tools/kpc/Emulator.h"
-
-#include "compiler/target/Target.h"
 #include "tools/kpc/CudaMemory.h"
+#include "tools/kpc/Emulator.h"
 
 #include <algorithm>
 #include <atomic>
@@ -204,19 +202,7 @@ static int64_t batchOf(const Model &M, const Inputs &In) {
   return Ports.empty() ? 1 : std::max<int64_t>(In.Tensors[0].Dims[0], 1);
 }
 
-/// Microseconds at the chip's peak rates: the larger of what the memory and
-/// what the arithmetic takes.
-static std::optional<double> roofline(const target::Target *T,
-                                      const StepTime &S) {
-  if (!T || T->Cost.DramGBps <= 0 || T->Cost.Fp32 <= 0)
-    return std::nullopt;
-  double Memory = static_cast<double>(S.Bytes) / (T->Cost.DramGBps * 1e3);
-  double Compute =
-      static_cast<double>(std::max<int64_t>(S.Flops, 0)) / (T->Cost.Fp32 * 1e6);
-  return std::max(Memory, Compute);
-}
-
-static bool addProfile(Stream &First, const target::Target *T, BenchResult &R) {
+static bool addProfile(Stream &First, BenchResult &R) {
   constexpr int Profiles = 7;
   std::vector<std::vector<double>> Times;
   for (int I = 0; I < Profiles; ++I) {
@@ -229,6 +215,7 @@ static bool addProfile(Stream &First, const target::Target *T, BenchResult &R) {
       const ProfileStep &Step = P->Steps[J];
       Times[J].push_back(Step.Facts.duration_us);
       R.Steps[J].Name = Step.Name;
+      R.Steps[J].Symbol = Step.Symbol;
       R.Steps[J].Nodes = Step.Nodes;
       R.Steps[J].Step = static_cast<size_t>(Step.Facts.step);
       R.Steps[J].StartMicroseconds = Step.Facts.start_us;
@@ -242,7 +229,6 @@ static bool addProfile(Stream &First, const target::Target *T, BenchResult &R) {
     std::nth_element(Times[J].begin(), Times[J].begin() + Times[J].size() / 2,
                      Times[J].end());
     R.Steps[J].Microseconds = Times[J][Times[J].size() / 2];
-    R.Steps[J].RooflineMicroseconds = roofline(T, R.Steps[J]);
   }
   return true;
 }
@@ -350,10 +336,7 @@ measure(const Model &M, const BenchOptions &Options, Diagnostics &Diags,
   R.Memory = First.session().memory();
   if (Good && Gpu && !R.Emulated)
     Good = First.measureCalls(R.Host);
-  // The chip's peak rates are none of the emulator's.
-  const target::Target *Chip =
-      R.Emulated ? nullptr : target::findTarget(R.Target);
-  Good = Good && addProfile(First, Chip, R);
+  Good = Good && addProfile(First, R);
   if (Good)
     return R;
   for (auto &S : Streams)

@@ -29,13 +29,14 @@ struct BenchOptions {
 /// One step of the plan, the median of several profiles.
 struct StepTime {
   std::string Name, Nodes;
+  std::string Symbol;    ///< of its kernel; empty: a copy or a fill
   size_t Step = 0;       ///< in the plan
   bool IsLaunch = false; ///< of a kernel; else a copy or a fill
   double Microseconds = 0;
   double StartMicroseconds = 0; ///< in one run, step by step
   int64_t Bytes = 0, Flops = -1;
-  /// What the chip could do it in at its peak rates; none where they are not
-  /// known.
+  /// What the chip could do it in at its peak rates, those of Tensor Cores for
+  /// kernels that use them (setRooflines); none where they are not known.
   std::optional<double> RooflineMicroseconds;
 };
 

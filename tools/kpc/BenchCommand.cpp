@@ -161,8 +161,10 @@ static int benchCommand(BenchArguments &Arguments) {
     return finish(Diags);
   warnOfIdleTransfers(Options, *R, Diags);
   if (std::optional<ArtifactFacts> Facts =
-          readFacts(Options.Artifact, R->Dims, Diags))
+          readFacts(Options.Artifact, R->Dims, Diags)) {
     R->SlowPaths = slowPathsOf(*Facts, R->Target);
+    setRooflines(*R, *Facts);
+  }
   Json Found = benchJson(Options, *R);
   if (Arguments.Json)
     printJsonText(Found);

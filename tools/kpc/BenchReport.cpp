@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 namespace kpc::cli {
 
@@ -68,44 +69,66 @@ static std::string percent(double Part, double Whole) {
   return Whole > 0 ? fmt::format("{:.1f}%", Part / Whole * 100) : "-";
 }
 
+/// All launches of a kernel, or one copy or fill.
+struct KernelTimes {
+  const StepTime *First;
+  size_t Launches = 0;
+  double Microseconds = 0, Roofline = 0;
+  int64_t Bytes = 0, Flops = 0;
+};
+
+static std::vector<KernelTimes> timesByKernel(const std::vector<StepTime> &Of) {
+  std::vector<KernelTimes> All;
+  std::map<std::string, size_t> Known;
+  for (const StepTime &S : Of) {
+    auto [At, IsNew] = Known.try_emplace(S.Symbol, All.size());
+    if (IsNew || S.Symbol.empty()) {
+      At->second = All.size();
+      All.push_back({&S});
+    }
+    KernelTimes &K = All[At->second];
+    ++K.Launches;
+    K.Microseconds += S.Microseconds;
+    K.Roofline += S.RooflineMicroseconds.value_or(0);
+    K.Bytes += S.Bytes;
+    K.Flops += std::max<int64_t>(S.Flops, 0);
+  }
+  std::stable_sort(All.begin(), All.end(),
+                   [](const KernelTimes &A, const KernelTimes &B) {
+                     return A.Microseconds > B.Microseconds;
+                   });
+  return All;
+}
+
 static std::string kernelTable(const BenchResult &R) {
   constexpr size_t Shown = 20;
-  std::vector<const StepTime *> Steps;
   double All = 0;
-  for (const StepTime &S : R.Steps) {
-    Steps.push_back(&S);
+  for (const StepTime &S : R.Steps)
     All += S.Microseconds;
-  }
-  // Equal ones in the plan's order: pointers into one array are ordered.
-  std::sort(Steps.begin(), Steps.end(),
-            [](const StepTime *A, const StepTime *B) {
-              return A->Microseconds != B->Microseconds
-                         ? A->Microseconds > B->Microseconds
-                         : A < B;
-            });
-  TextTable Table("lrrrrrl");
-  Table.row(
-      {"kernel", "us", "share", "GB/s", "GFLOP/s", "of roofline", "nodes"});
-  for (size_t I = 0; I < Steps.size() && I < Shown; ++I) {
-    const StepTime &S = *Steps[I];
-    auto Rate = [&](double Amount) {
-      return S.Microseconds > 0
-                 ? fmt::format("{:.1f}", Amount / S.Microseconds / 1e3)
+  std::vector<KernelTimes> Kernels = timesByKernel(R.Steps);
+  TextTable Table("lrrrrrrl");
+  Table.row({"kernel", "launches", "us", "share", "GB/s", "GFLOP/s",
+             "of roofline", "nodes"});
+  for (size_t I = 0; I < Kernels.size() && I < Shown; ++I) {
+    const KernelTimes &K = Kernels[I];
+    auto Rate = [&](int64_t Amount) {
+      return K.Microseconds > 0
+                 ? fmt::format("{:.1f}", static_cast<double>(Amount) /
+                                             K.Microseconds / 1e3)
                  : std::string("-");
     };
-    Table.row({printable(S.Name, 48), microsecondsText(S.Microseconds),
-               percent(S.Microseconds, All), Rate(static_cast<double>(S.Bytes)),
-               S.Flops <= 0 ? "-" : Rate(static_cast<double>(S.Flops)),
-               S.RooflineMicroseconds
-                   ? percent(*S.RooflineMicroseconds, S.Microseconds)
-                   : "-",
-               printable(S.Nodes, 60)});
+    Table.row({printable(K.First->Name, 48), std::to_string(K.Launches),
+               microsecondsText(K.Microseconds), percent(K.Microseconds, All),
+               Rate(K.Bytes), K.Flops ? Rate(K.Flops) : "-",
+               K.Roofline > 0 ? percent(K.Roofline, K.Microseconds) : "-",
+               printable(K.First->Nodes, 60)});
   }
   std::string Out = fmt::format("kernels, one by one ({} us in all):\n",
                                 microsecondsText(All)) +
                     Table.text();
-  if (Steps.size() > Shown)
-    Out += fmt::format("  and {} more; --json has all\n", Steps.size() - Shown);
+  if (Kernels.size() > Shown)
+    Out +=
+        fmt::format("  and {} more; --json has all\n", Kernels.size() - Shown);
   return Out;
 }
 

@@ -44,6 +44,10 @@ std::vector<std::string> slowPathsOf(const ArtifactFacts &Facts,
 std::optional<ReportSide> reportSide(const std::string &Artifact,
                                      BenchResult Result, Diagnostics &Diags);
 
+/// What each step could take at the chip's peak rates, where these are known
+/// and a chip was measured.
+void setRooflines(BenchResult &R, const ArtifactFacts &Facts);
+
 /// Of the steps of a target for these dims, what the cost models of their
 /// schedules say, or the peak rates and a launch. None, with a diagnostic, for
 /// a target without peak rates.

@@ -44,6 +44,28 @@ static void setStarts(std::vector<StepTime> &Steps) {
   }
 }
 
+/// A step with its launch and its kernel.
+static ReportStep withFacts(const StepTime &S, const TargetFacts &T) {
+  ReportStep R;
+  R.Time = &S;
+  R.Gpu = T.Gpu;
+  if (S.Step < T.LaunchOfStep.size() && T.LaunchOfStep[S.Step]) {
+    R.Launch = &T.Launches[*T.LaunchOfStep[S.Step]];
+    R.Kernel = &T.Kernels[R.Launch->Kernel];
+  }
+  return R;
+}
+
+void setRooflines(BenchResult &R, const ArtifactFacts &Facts) {
+  Peaks P = peaksOf(R.Target);
+  if (R.Emulated || !P.known())
+    return; // a chip's peak rates are none of its emulator's
+  for (const TargetFacts &T : Facts.Targets)
+    if (T.Name == R.Target)
+      for (StepTime &S : R.Steps)
+        S.RooflineMicroseconds = boundsOf(withFacts(S, T), P).least();
+}
+
 std::optional<BenchResult> modelledTimes(const TargetFacts &T,
                                          const shape::Bindings &Dims,
                                          Diagnostics &Diags) {
@@ -62,13 +84,7 @@ std::optional<BenchResult> modelledTimes(const TargetFacts &T,
   Out.Speed.Device = P.Of.substr(0, P.Of.find(','));
   Out.Steps = stepsOf(T);
   for (StepTime &S : Out.Steps) {
-    ReportStep R;
-    R.Time = &S;
-    R.Gpu = T.Gpu;
-    if (std::optional<size_t> Number = T.LaunchOfStep[S.Step]) {
-      R.Launch = &T.Launches[*Number];
-      R.Kernel = &T.Kernels[R.Launch->Kernel];
-    }
+    ReportStep R = withFacts(S, T);
     S.Microseconds = boundsOf(R, P).least() + Launch;
     // The words begin with the figure: see artifact.fbs.
     double Expected = 0;
