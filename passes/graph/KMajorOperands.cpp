@@ -17,7 +17,7 @@
 /// those of tf32 and of 8 bits along K alone; mma.sync those of 8 bits, too. A
 /// weight is turned when the artifact is written; the transpose in the region
 /// is a view and costs nothing. Any other operand is turned by a region of its
-/// own, where the GEMM is worth that:
+/// own, where the GEMM or the convolution is worth that:
 ///
 ///   %t = graph.region "x_k_major"(%x) { graph.transpose … }
 ///
@@ -114,6 +114,32 @@ std::optional<SmallVector<int64_t>> wantedOrder(OpOperand &Read,
   return Order;
 }
 
+/// A weight, and the step of its recipe that gives it other dims.
+struct Stored {
+  WeightOp Weight;
+  Attribute Reshape; ///< null: it has the dims that are read
+};
+
+/// The weight that `V` is, maybe in other dims, as the folded phases of a
+/// transposed convolution are. A recipe reshapes what is in the model's order.
+Stored storedWeight(Value V) {
+  auto Reshape = V.getDefiningOp<ReshapeOp>();
+  if (!Reshape)
+    return {V.getDefiningOp<WeightOp>(), {}};
+  auto Weight = Reshape.getX().getDefiningOp<WeightOp>();
+  if (!Weight || !typeOf(V).hasStaticShape() ||
+      llvm::any_of(Weight.getRecipe(), [](Attribute Step) {
+        return cast<DictionaryAttr>(Step).contains("transpose");
+      }))
+    return {};
+  SmallVector<int64_t> Sizes;
+  for (const shape::Expr &Size : typeOf(V).getDims())
+    Sizes.push_back(*Size.asConstant());
+  Builder B(V.getContext());
+  return {Weight, B.getDictionaryAttr(B.getNamedAttr(
+                      "reshape", B.getDenseI64ArrayAttr(Sizes)))};
+}
+
 class Turner {
 public:
   Turner(func::FuncOp Main, const shape::Facts &Facts, int64_t LeastUses,
@@ -125,10 +151,10 @@ public:
   void turn(RegionOp Region, OpOperand &Read, bool MayCopy);
 
 private:
-  Value turnedWeight(WeightOp Weight, ArrayRef<int64_t> Perm,
+  Value turnedWeight(Stored From, ArrayRef<int64_t> Perm,
                      SymbolicTensorType To);
   Value turnedCopy(Value V, ArrayRef<int64_t> Perm, SymbolicTensorType To);
-  bool pays(Value V, Operation *Gemm) const;
+  bool pays(Value V, Operation *Op) const;
   bool isKMajor(Type Element) const {
     return isCode(Element) || (Tf32 && Element.isF32());
   }
@@ -142,23 +168,30 @@ private:
 
 /// Whether each element of `V` takes part in so many multiply-adds. Codes are
 /// multiplied by loops otherwise.
-bool Turner::pays(Value V, Operation *Gemm) const {
+bool Turner::pays(Value V, Operation *Op) const {
   if (isCode(typeOf(V).getElementType()))
     return true;
   auto Optimum = [&](const shape::Expr &E) {
     return double(Facts.optimum(E).value_or(0));
   };
-  auto A = cast<MatmulOp>(Gemm).getA();
-  double Work = Optimum(typeOf(Gemm->getResult(0)).getNumElements()) *
-                Optimum(typeOf(A).getDims().back());
+  // Taps and channels of a filter, columns of A.
+  auto Summed = isa<ConvOp>(Op)
+                    ? typeOf(Op->getOperand(1)).getDims().drop_back()
+                    : typeOf(Op->getOperand(0)).getDims().take_back();
+  double Work = Optimum(typeOf(Op->getResult(0)).getNumElements());
+  for (const shape::Expr &Size : Summed)
+    Work *= Optimum(Size);
   return Work >=
          double(LeastUses) * std::max(Optimum(typeOf(V).getNumElements()), 1.0);
 }
 
-Value Turner::turnedWeight(WeightOp Weight, ArrayRef<int64_t> Perm,
+Value Turner::turnedWeight(Stored From, ArrayRef<int64_t> Perm,
                            SymbolicTensorType To) {
+  WeightOp Weight = From.Weight;
   OpBuilder B(Weight);
   SmallVector<Attribute> Recipe(Weight.getRecipe().getValue());
+  if (From.Reshape)
+    Recipe.push_back(From.Reshape);
   Recipe.push_back(B.getDictionaryAttr(
       B.getNamedAttr("transpose", B.getDenseI64ArrayAttr(Perm))));
   return WeightOp::create(B, Weight.getLoc(), To, Weight.getSource(),
@@ -207,12 +240,13 @@ void Turner::turn(RegionOp Region, OpOperand &Read, bool MayCopy) {
       *Order, [&](int64_t Dim) { return Ty.getDims()[Dim]; }));
   OpOperand &Input = Region.getInputsMutable()[Own->Argument.getArgNumber()];
   Value From = Input.get();
-  if (auto Weight = From.getDefiningOp<WeightOp>()) {
-    Input.set(turnedWeight(Weight, Perm, To));
-    if (Weight.use_empty())
-      Weight.erase();
-  } else if (MayCopy && isa<MatmulOp>(Read.getOwner()) &&
-             pays(From, Read.getOwner())) {
+  if (Stored Lies = storedWeight(From); Lies.Weight) {
+    Input.set(turnedWeight(Lies, Perm, To));
+    if (Lies.Reshape && From.use_empty())
+      From.getDefiningOp()->erase();
+    if (Lies.Weight.use_empty())
+      Lies.Weight.erase();
+  } else if (MayCopy && pays(From, Read.getOwner())) {
     Input.set(turnedCopy(From, Perm, To));
   } else {
     return;

@@ -114,3 +114,54 @@ func.func @turned_copy(%x: !graph.tensor<[64, 256], f32> {graph.name = "x"}, %w:
   }
   return %y0 : !graph.tensor<[256, 1024], f32>
 }
+
+// A weight in other dims is turned in its recipe, too: phases of a transposed convolution are folded so. What a recipe
+// has turned before it does not reshape; there it is copied, as a filter that is an input, where there are many places.
+// CHECK-LABEL: @phases
+// CHECK: %[[TURNED:.*]] = graph.weight "folded#1" [{reshape = array<i64: 2, 2, 8, 64>}, {transpose = array<i64: 0, 1, 3, 2>}] : <[2, 2, 64, 8], f32>
+// CHECK: graph.region "conv"(%arg0, %[[TURNED]])
+// CHECK:   %[[W:.*]] = graph.transpose %{{.*}} [0, 1, 3, 2] : <[2, 2, 64, 8], f32>
+// CHECK:   graph.conv %{{.*}}, %[[W]]
+// CHECK: graph.weight "m#w" [{transpose = array<i64: 1, 0>}] : <[8, 32], f32>
+// GEMMS-LABEL: @phases
+// GEMMS: graph.weight "folded#1" [] : <[2, 2, 8, 2, 2, 16], f32>
+func.func @phases(%x: !graph.tensor<[1, 3, 3, 8], f32>, %s: !graph.tensor<[1, 9, 8], f32>) {
+  %w = graph.weight "folded#1" [] : <[2, 2, 8, 2, 2, 16], f32>
+  %v = graph.reshape %w : <[2, 2, 8, 2, 2, 16], f32> to <[2, 2, 8, 64], f32>
+  %y = graph.region "conv" (%x, %v) : (!graph.tensor<[1, 3, 3, 8], f32>, !graph.tensor<[2, 2, 8, 64], f32>) -> !graph.tensor<[1, 4, 4, 64], f32> {
+  ^bb0(%a: !graph.tensor<[1, 3, 3, 8], f32>, %b: !graph.tensor<[2, 2, 8, 64], f32>):
+    %c = graph.conv %a, %b stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : <[1, 3, 3, 8], f32>, <[2, 2, 8, 64], f32>
+    graph.yield %c : !graph.tensor<[1, 4, 4, 64], f32>
+  }
+  %t = graph.weight "m#w" [{transpose = array<i64: 1, 0>}] : <[8, 32], f32>
+  %u = graph.reshape %t : <[8, 32], f32> to <[1, 8, 32], f32>
+  %z = graph.region "turned" (%s, %u) : (!graph.tensor<[1, 9, 8], f32>, !graph.tensor<[1, 8, 32], f32>) -> !graph.tensor<[1, 9, 32], f32> {
+  ^bb0(%a: !graph.tensor<[1, 9, 8], f32>, %b: !graph.tensor<[1, 8, 32], f32>):
+    %c = graph.conv %a, %b stride [1] dilation [1] low [0] high [0] groups 1 : <[1, 9, 8], f32>, <[1, 8, 32], f32>
+    graph.yield %c : !graph.tensor<[1, 9, 32], f32>
+  }
+  return
+}
+
+// CHECK-LABEL: @filter
+// CHECK: graph.region "w_k_major"(%arg1)
+// CHECK:   graph.transpose %{{.*}} [0, 2, 1] : <[3, 8, 16], f32>
+func.func @filter(%x: !graph.tensor<[8, 66, 8], f32>, %w: !graph.tensor<[3, 8, 16], f32> {graph.name = "w"}) -> !graph.tensor<[8, 64, 16], f32> {
+  %y = graph.region "conv" (%x, %w) : (!graph.tensor<[8, 66, 8], f32>, !graph.tensor<[3, 8, 16], f32>) -> !graph.tensor<[8, 64, 16], f32> {
+  ^bb0(%a: !graph.tensor<[8, 66, 8], f32>, %b: !graph.tensor<[3, 8, 16], f32>):
+    %c = graph.conv %a, %b stride [1] dilation [1] low [0] high [0] groups 1 : <[8, 66, 8], f32>, <[3, 8, 16], f32>
+    graph.yield %c : !graph.tensor<[8, 64, 16], f32>
+  }
+  return %y : !graph.tensor<[8, 64, 16], f32>
+}
+
+// CHECK-LABEL: @few_places
+// CHECK-NOT: k_major
+func.func @few_places(%x: !graph.tensor<[1, 66, 8], f32>, %w: !graph.tensor<[3, 8, 16], f32> {graph.name = "w"}) -> !graph.tensor<[1, 64, 16], f32> {
+  %y = graph.region "conv" (%x, %w) : (!graph.tensor<[1, 66, 8], f32>, !graph.tensor<[3, 8, 16], f32>) -> !graph.tensor<[1, 64, 16], f32> {
+  ^bb0(%a: !graph.tensor<[1, 66, 8], f32>, %b: !graph.tensor<[3, 8, 16], f32>):
+    %c = graph.conv %a, %b stride [1] dilation [1] low [0] high [0] groups 1 : <[1, 66, 8], f32>, <[3, 8, 16], f32>
+    graph.yield %c : !graph.tensor<[1, 64, 16], f32>
+  }
+  return %y : !graph.tensor<[1, 64, 16], f32>
+}
