@@ -11,6 +11,7 @@
 #include "dialects/graph/InputValues.h"
 #include "dialects/graph/Models.h"
 #include "dialects/graph/Requirements.h"
+#include "dialects/shape/LiveTaps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -181,6 +182,26 @@ static LogicalResult verifyModels(Operation *Op, Attribute Given) {
                          << Given;
 }
 
+static LogicalResult verifyLiveTaps(Operation *Op, Attribute Given) {
+  auto Conv = dyn_cast<ConvOp>(Op);
+  auto Live = dyn_cast<DenseI64ArrayAttr>(Given);
+  if (!Conv || !Live)
+    return Op->emitError() << "expected '" << GraphLiveTapsName
+                           << "' on a graph.conv, a list of masks, got "
+                           << Given;
+  SymbolicTensorType W = typeOf(Conv.getW());
+  int64_t Taps = 1;
+  for (int64_t I = 0; I + 2 < W.getRank(); ++I)
+    Taps *= W.getStaticDim(I).value_or(MostLiveTaps + 1);
+  std::string Why =
+      refusalOfLiveTaps(Live, Taps, W.getStaticDim(W.getRank() - 1).value_or(0),
+                        Conv.getGroups());
+  if (!Why.empty())
+    return Op->emitError() << "'" << GraphLiveTapsName << "': " << Why
+                           << " for w of " << W;
+  return success();
+}
+
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *Op,
                                                      NamedAttribute Attr) {
   if (Attr.getName() == ModelsName)
@@ -191,6 +212,8 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *Op,
     return verifyInputValues(Op, Attr);
   if (Attr.getName() == RequirementsName)
     return verifyRequirements(Op, Attr);
+  if (Attr.getName() == GraphLiveTapsName)
+    return verifyLiveTaps(Op, Attr.getValue());
   if (Attr.getName() != SymbolsName)
     return success();
   auto Symbols = dyn_cast<DictionaryAttr>(Attr.getValue());

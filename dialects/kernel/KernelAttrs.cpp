@@ -8,6 +8,7 @@
 
 #include "dialects/kernel/Kernel.h"
 #include "dialects/kernel/KernelRecurrent.h"
+#include "dialects/shape/LiveTaps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -301,10 +302,29 @@ static bool hasItsType(StringRef Name, Attribute Value) {
     return isa<StringAttr>(Value);
   if (Name == CooperativeName)
     return isa<UnitAttr>(Value);
+  if (Name == KernelLiveTapsName)
+    return isa<DenseI64ArrayAttr>(Value);
   auto List = dyn_cast<ArrayAttr>(Value);
   if (Name == KernelDialect::ScheduleCostsAttrHelper::getNameStr())
     return List && llvm::all_of(List, llvm::IsaPred<StringAttr>);
   return Name == KernelDialect::TensorMapsAttrHelper::getNameStr() && List;
+}
+
+static LogicalResult verifyLiveTaps(Operation *Op, DenseI64ArrayAttr Live) {
+  auto Conv = dyn_cast<ConvOp>(Op);
+  if (!Conv)
+    return Op->emitOpError("expected '")
+           << KernelLiveTapsName << "' at a kernel.conv";
+  ArrayRef<int64_t> W = Conv.getW().getType().getShape();
+  int64_t Taps = 1;
+  for (int64_t Size : W.drop_back(2))
+    Taps *= ShapedType::isDynamic(Size) ? MostLiveTaps + 1 : Size;
+  int64_t Outputs = ShapedType::isDynamic(W.back()) ? 0 : W.back();
+  std::string Why = refusalOfLiveTaps(Live, Taps, Outputs, Conv.getGroups());
+  if (!Why.empty())
+    return Op->emitOpError("'") << KernelLiveTapsName << "': " << Why
+                                << " for w of " << Conv.getW().getType();
+  return success();
 }
 
 LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
@@ -316,6 +336,8 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
            << Name << " = " << Value
            << "', which is no attribute of kernels; see "
               "docs/dialects/kernel.md";
+  if (auto Live = dyn_cast<DenseI64ArrayAttr>(Value))
+    return verifyLiveTaps(Op, Live);
   auto Kernel = dyn_cast<FunctionOpInterface>(Op);
   // What a generic reads as it lies in memory.
   bool OfGeneric =

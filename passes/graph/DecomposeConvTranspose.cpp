@@ -24,7 +24,7 @@
 /// q + (p + low - c - k) / s: a convolution of stride 1 over q, whose taps run
 /// backwards. Phases are channels of one convolution, over all elements that
 /// one of them reads; c is what makes these few, then the cut small. Taps that
-/// a phase does not have are zeros:
+/// a phase does not have are zeros, and `graph.live_taps` says which it has:
 ///
 ///   3 taps, s 2, low 1    phase 0   .   w1      2 elements, c = 0
 ///                         phase 1   w2  w0
@@ -37,6 +37,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/shape/LiveTaps.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 
@@ -171,6 +172,7 @@ private:
 
   void byPhases();
   Value filterOfPhases();
+  SmallVector<int64_t> liveTaps() const;
   Value channelsOfPhases(Value V, ArrayRef<Expr> Dims);
   SmallVector<Operation *> epilogue();
   void overSpreadInput();
@@ -218,6 +220,42 @@ Value Decomposition::filterOfPhases() {
   Joined.append({Inner, Channels});
   Value Taps = slice(reshape(W, Split), Start, Step, Split);
   return reshape(transpose(Taps, Perm), Joined);
+}
+
+/// For each phase the taps that it has (LiveTaps.h); none where
+/// all have all, or there are too many. A phase without any has the first.
+SmallVector<int64_t> Decomposition::liveTaps() const {
+  int64_t Taps = 1, Phases = 1;
+  for (const Axis &A : Axes) {
+    Taps *= A.steps();
+    Phases *= A.Stride;
+  }
+  if (Groups != 1 || Taps > MostLiveTaps || !Outer.isConstant() ||
+      llvm::all_of(Axes, [](const Axis &A) { return A.hasEqualPhases(); }))
+    return {};
+  auto Has = [&](int64_t Phase, int64_t Tap) {
+    for (const Axis &A : llvm::reverse(Axes)) {
+      // The steps walk backwards over the taps.
+      int64_t Own = A.firstTap() + Phase % A.Stride +
+                    (A.steps() - 1 - Tap % A.steps()) * A.Stride;
+      if (Own < 0 || Own >= A.Taps)
+        return false;
+      Phase /= A.Stride;
+      Tap /= A.steps();
+    }
+    return true;
+  };
+  SmallVector<int64_t> Live(Phases, 0);
+  for (int64_t Phase = 0; Phase < Phases; ++Phase) {
+    for (int64_t Tap = 0; Tap < Taps; ++Tap)
+      if (Has(Phase, Tap))
+        Live[Phase] |= int64_t(1) << Tap;
+    if (!Live[Phase])
+      Live[Phase] = 1;
+  }
+  if (llvm::all_of(Live, [&](int64_t Mask) { return (Mask + 1) >> Taps; }))
+    return {};
+  return Live;
 }
 
 /// Whether `V` is the same for all places: a scalar, or a number a channel.
@@ -270,8 +308,11 @@ void Decomposition::byPhases() {
     Before.push_back(A.zerosBefore());
     Behind.push_back(A.zerosBehind());
   }
-  Value Y = ConvOp::create(B, Loc, Op.getX(), filterOfPhases(), One, Dilation,
-                           Before, Behind, Groups);
+  auto Conv = ConvOp::create(B, Loc, Op.getX(), filterOfPhases(), One, Dilation,
+                             Before, Behind, Groups);
+  if (SmallVector<int64_t> Live = liveTaps(); !Live.empty())
+    Conv->setAttr(GraphLiveTapsName, B.getDenseI64ArrayAttr(Live));
+  Value Y = Conv;
   if (llvm::all_of(Axes, [](const Axis &A) { return A.Stride == 1; })) {
     Op.getY().replaceAllUsesWith(Y);
     return Op.erase();

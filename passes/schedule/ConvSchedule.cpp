@@ -11,6 +11,7 @@
 #include "passes/schedule/TakeNumber.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 using namespace kpc;
@@ -33,8 +34,22 @@ constexpr double StepCycles = 40;
 /// an activation.
 constexpr double UsualOperations = 2;
 
-double stepsOf(const ConvShape &Shape, int64_t Slice) {
-  return double(Shape.Taps) * std::ceil(double(Shape.Channels) / double(Slice));
+/// Taps of a tile: the mean, and in the last wave the most.
+double tapsOf(const ConvSchedule &S, const ConvShape &Shape, double Waves) {
+  // Blocks that share a sum have parts of all taps.
+  std::vector<uint32_t> Tiles;
+  if (S.SplitK == 1)
+    Tiles = liveTapsOfTiles(Shape.Live, Shape.Taps, Shape.Outputs, S.TileN);
+  if (Tiles.empty())
+    return double(Shape.Taps);
+  double Sum = 0, Most = 0;
+  for (uint32_t Mask : Tiles) {
+    double Own = std::popcount(Mask);
+    Sum += Own;
+    Most = std::max(Most, Own);
+  }
+  double Mean = Sum / double(Tiles.size());
+  return Mean + (Most - Mean) / std::max(Waves, 1.0);
 }
 
 ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
@@ -42,12 +57,14 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
   auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
   double Clusters = Ceil(double(Shape.Places), S.TileM * S.ClusterM) *
                     Ceil(double(Shape.Outputs), S.TileN);
-  double Steps = Ceil(stepsOf(Shape, S.TileK), S.SplitK);
   double PerMicrosecond = cyclesPerMicrosecond(T);
   double Products = double(S.TileM * S.TileN * S.TileK) * 2;
   ConvCost Cost;
   Cost.Schedule = S;
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
+  double Steps =
+      std::ceil(tapsOf(S, Shape, Cost.Waves) *
+                Ceil(double(Shape.Channels), S.TileK) / double(S.SplitK));
   double OfStep =
       Products / (OperationsPerCycle * 2 / double(Shape.ElementBytes));
   Cost.Mma = Steps *
@@ -134,6 +151,26 @@ constexpr Cluster Clusters[] = {{1, 1}, {1, 2}, {2, 1}, {4, 1}};
 
 } // namespace
 
+std::vector<uint32_t>
+schedule::liveTapsOfTiles(const std::vector<int64_t> &Live, int64_t Taps,
+                          int64_t Outputs, int64_t TileN) {
+  if (Live.empty())
+    return {};
+  auto All = uint32_t((uint64_t(1) << Taps) - 1);
+  int64_t Part = Outputs / int64_t(Live.size());
+  bool Saves = false;
+  std::vector<uint32_t> Tiles;
+  for (int64_t First = 0; First < Outputs; First += TileN) {
+    uint32_t Mask = 0;
+    int64_t Last = std::min(First + TileN, Outputs) - 1;
+    for (int64_t P = First / Part; P <= Last / Part; ++P)
+      Mask |= uint32_t(Live[size_t(P)]);
+    Saves |= Mask != All;
+    Tiles.push_back(Mask);
+  }
+  return Saves ? Tiles : std::vector<uint32_t>();
+}
+
 int64_t schedule::sliceOf(const ConvShape &Shape) {
   int64_t Slice = LineBytes / Shape.ElementBytes;
   while (Slice / 2 >= Shape.Channels &&
@@ -174,6 +211,11 @@ std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
     double Square = std::sqrt(double(T.Cost.SmCount) / double(S.blocks()) *
                               double(N) / double(M * S.ClusterM));
     S.GroupM = std::max<int64_t>(std::lround(Square), 1);
+    // Sums of different lengths: all blocks have those of one length at a time,
+    // or some would have the long ones alone.
+    if (S.SplitK == 1 &&
+        !liveTapsOfTiles(Shape.Live, Shape.Taps, Shape.Outputs, N).empty())
+      S.GroupM = int64_t(clustersAtOnce(S.blocks(), T));
     S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
     // A wider tile spills what the epilogue reads; beside sums of FP8, which
     // are kept twice, 128 columns spill 20 bytes.

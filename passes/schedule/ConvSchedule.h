@@ -16,7 +16,9 @@
 
 #include "passes/schedule/GemmSchedule.h"
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace kpc::schedule {
 
@@ -32,7 +34,16 @@ struct ConvShape {
   bool ReadsAtResult = false; ///< the epilogue reads a residual
   /// Instructions that the epilogue has for each element of the result.
   double EpilogueOperations = 0;
+  /// For each equal part of the outputs, a mask of the taps that are not zeros;
+  /// empty: all.
+  std::vector<int64_t> Live;
 };
+
+/// For each tile of `TileN` outputs, a mask of the taps that one of them has;
+/// empty where that is all for each.
+std::vector<uint32_t> liveTapsOfTiles(const std::vector<int64_t> &Live,
+                                      int64_t Taps, int64_t Outputs,
+                                      int64_t TileN);
 
 /// `TileK`: channels of a slice. Blocks share outputs alone, not pixels:
 /// `ClusterN` is 1.

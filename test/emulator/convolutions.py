@@ -23,11 +23,24 @@ BLACKWELL = [(0, "conv 128x64x64 stages 2 group_m 1"), (0, "conv 256x128x64 stag
              (7, "conv 256x256x32 stages 2 group_m 1 pair"), (10, "conv 128x256x64 stages 3 group_m 2"), (10, "conv 256x256x64 stages 2 group_m 4 pair"),
              (12, "conv 128x128x32 stages 3 group_m 2"), (12, "conv 256x128x16 stages 4 group_m 1 pair"), (13, "conv 256x128x16 stages 2 group_m 2 pair")]
 
+# Phases of transposed convolutions, whose tiles leave out the taps that they lack: tiles of one phase and of several, clusters, steps of four
+# whose phases have one tap or two, three dimensions, tf32.
+PHASES = [models.Case((5, 7), 16, 64, (3, 3), 2, (1,) * 4, batch=2, transposed=True, more=1),
+          models.Case((5, 7), 32, 72, (5, 5), 2, (2,) * 4, batch=3, transposed=True, more=1, type="tf32"),
+          models.Case((23,), 16, 64, (5,), 4, (0, 0), batch=2, transposed=True),
+          models.Case((3, 4, 5), 24, 32, (3, 3, 3), 2, (1,) * 6, batch=1, transposed=True, more=1)]
+PHASES_BY = {"sm_90a": [(0, "conv 64x64x16 stages 4 group_m 1"), (0, "conv 128x192x16 stages 3 group_m 2"), (0, "conv 64x64x16 stages 4 group_m 1 cluster 2"),
+                        (0, "conv 64x64x16 stages 4 group_m 1 split_k 2"), (1, "conv 64x64x32 stages 3 group_m 1"), (1, "conv 64x128x16 stages 5 group_m 2"),
+                        (2, "conv 64x64x16 stages 4 group_m 1"), (2, "conv 64x128x16 stages 2 group_m 1"), (3, "conv 64x64x32 stages 3 group_m 1")],
+             "sm_100a": [(0, "conv 128x64x16 stages 4 group_m 1"), (0, "conv 256x128x16 stages 3 group_m 1 pair"), (2, "conv 128x64x16 stages 4 group_m 1"),
+                         (3, "conv 128x64x32 stages 3 group_m 1")]}
+
 
 def case(shape, schedule=""):
     name = f"{shape.name}.{schedule.replace(' ', '_')}" if schedule else shape.name
+    kernel = "sum" if shape.transposed else "sum_.*"
     return emulated.Case(name, models.model(shape), {"batch": f"1..256:opt={shape.batch}"}, {"batch": shape.batch},
-                         f"sum_.* = {schedule}" if schedule else "", shows=schedule)
+                         f"{kernel} = {schedule}" if schedule else "", shows=schedule)
 
 
 def dynamic(shape):
@@ -44,7 +57,8 @@ def dynamic(shape):
 def cases(target):
     small = [shape for shape in models.SMALL if shape.batch * math.prod(shape.out_size) <= MOST_PLACES]
     forced = [case(models.SMALL[number], schedule) for number, schedule in BLACKWELL if target == "sm_100a"]
-    return [*map(case, small), *forced,
+    phases = [case(PHASES[number], schedule) for number, schedule in PHASES_BY.get(target, ())]
+    return [*map(case, small), *forced, *phases,
             *(dynamic(shape) for shape in small if shape.groups == 1 and shape.outputs >= NARROW and not shape.residual)]
 
 

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kernel/Kernel.h"
+#include "dialects/shape/LiveTaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/GemmRegion.h"
@@ -104,9 +105,12 @@ static Value lowerConv(ConvOp Op, KernelWriter &W) {
       (!Filter.getStaticDim(Spatial) || !Filter.getStaticDim(Spatial + 1)))
     return {};
   Value X = padded(Op, W), Zeros = zeros(W, typeOf(Op.getY()));
-  return kernel::ConvOp::create(
+  auto Conv = kernel::ConvOp::create(
       W.builder(), W.loc(), X, factor(W, W.tensor(Op.getW()), Filter), Zeros,
       Op.getStride(), Op.getDilation(), Op.getGroups());
+  if (Attribute Live = Op->getAttr(GraphLiveTapsName))
+    Conv->setAttr(KernelLiveTapsName, Live);
+  return Conv;
 }
 
 FailureOr<Value> graph::lowerContraction(Operation *Op, KernelWriter &W) {

@@ -210,3 +210,27 @@ func.func @f(%q: !q, %k: !k, %v: !k, %m: !m) {
   %0 = graph.attention %q, %k, %v mask %m scale 1.0 : !q, !k, !k, !m
   return
 }
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32>) {
+  // expected-error @below {{'graph.live_taps': expected a constant number of outputs of one group that divides into 3 parts for w of '!graph.tensor<[3, 4, 8], f32>'}}
+  %0 = graph.conv %x, %y stride [1] dilation [1] low [0] high [0] groups 1 {graph.live_taps = array<i64: 1, 2, 3>} : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 4, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32>) {
+  // expected-error @below {{'graph.live_taps': expected masks of 1 to 32 taps, none of them empty, got 8 for w of '!graph.tensor<[3, 4, 8], f32>'}}
+  %0 = graph.conv %x, %y stride [1] dilation [1] low [0] high [0] groups 1 {graph.live_taps = array<i64: 1, 8>} : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 4, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>) {
+  // expected-error @below {{expected 'graph.live_taps' on a graph.conv, a list of masks, got array<i64: 1>}}
+  %0 = graph.relu %x {graph.live_taps = array<i64: 1>} : !graph.tensor<[n, 8, 4], f32>
+  return
+}

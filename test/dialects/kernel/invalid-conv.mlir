@@ -125,3 +125,27 @@ func.func @f(%x: tensor<2x8x4xf32>, %w: tensor<3x4x6xf32>, %i: tensor<2x6x6xf32>
   %0 = kernel.conv %x, %w strides [1] into %i : (tensor<2x8x4xf32>, tensor<3x4x6xf32>, tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x8x4xf32>, %w: tensor<3x4x6xf32>, %i: tensor<2x6x6xf32>) {
+  // expected-error @below {{'kernel.conv' op 'kernel.live_taps': expected a constant number of outputs of one group that divides into 4 parts for w of 'tensor<3x4x6xf32>'}}
+  %0 = kernel.conv %x, %w strides [1] dilations [1] into %i {kernel.live_taps = array<i64: 1, 2, 3, 4>} : (tensor<2x8x4xf32>, tensor<3x4x6xf32>, tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8x4xf32>, %w: tensor<3x4x6xf32>, %i: tensor<2x6x6xf32>) {
+  // expected-error @below {{'kernel.conv' op 'kernel.live_taps': expected masks of 1 to 32 taps, none of them empty, got 0 for w of 'tensor<3x4x6xf32>'}}
+  %0 = kernel.conv %x, %w strides [1] dilations [1] into %i {kernel.live_taps = array<i64: 1, 0>} : (tensor<2x8x4xf32>, tensor<3x4x6xf32>, tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @below {{expected 'kernel.live_taps' at a kernel.conv}}
+  %0 = tensor.empty() {kernel.live_taps = array<i64: 1>} : tensor<4xf32>
+  return
+}

@@ -36,6 +36,8 @@ func.func @conv(%x: tensor<?x16x?x64xf32>, %w: tensor<3x3x16x128xf32>, %y: tenso
   %0 = kernel.conv %x, %w strides [2, 1] dilations [1, 2] groups 4 tf32 into %y {note = 1} : (tensor<?x16x?x64xf32>, tensor<3x3x16x128xf32>, tensor<?x7x?x128xf32>) -> tensor<?x7x?x128xf32>
   // CHECK: kernel.conv %{{.*}}, %{{.*}} strides [1] dilations [1] into %{{.*}} : (tensor<2x8x4xi32>, tensor<3x4x6xi32>, tensor<2x6x6xi32>) -> tensor<2x6x6xi32>
   %1 = kernel.conv %ix, %iw strides [1] dilations [1] into %iy : (tensor<2x8x4xi32>, tensor<3x4x6xi32>, tensor<2x6x6xi32>) -> tensor<2x6x6xi32>
+  // CHECK: kernel.conv %{{.*}}, %{{.*}} strides [1] dilations [1] into %{{.*}} {kernel.live_taps = array<i64: 1, 7>} : (tensor<2x8x4xi32>, tensor<3x4x6xi32>, tensor<2x6x6xi32>) -> tensor<2x6x6xi32>
+  %2 = kernel.conv %ix, %iw strides [1] dilations [1] into %iy {kernel.live_taps = array<i64: 1, 7>} : (tensor<2x8x4xi32>, tensor<3x4x6xi32>, tensor<2x6x6xi32>) -> tensor<2x6x6xi32>
   return
 }
 

@@ -51,7 +51,7 @@ func.func @one(%x: !graph.tensor<[n, h, 8], f32>, %w: !graph.tensor<[3, 8, 4], f
   return %0 : !graph.tensor<[n, "h + 3", 4], f32>
 }
 
-// Two phases of one tap and of two: the tap that is missing is a zero, and nothing is cut off.
+// Two phases of one tap and of two: the tap that is missing is a zero, `graph.live_taps` says so, and nothing is cut off.
 // Without zeros as taps they are between the elements of x.
 // EXACT-LABEL: func.func @unequal
 // EXACT: graph.pad %arg0, %{{.*}} low [0, 1, 0] high [0, 2, 0] interior [0, 1, 0]
@@ -59,13 +59,32 @@ func.func @one(%x: !graph.tensor<[n, h, 8], f32>, %w: !graph.tensor<[3, 8, 4], f
 // CHECK: %[[W:.*]] = graph.pad %arg1, %{{.*}} low [1, 0, 0] high [0, 0, 0] interior [0, 0, 0] : <[3, 8, 4], f32>
 // CHECK: %[[S:.*]] = graph.reshape %[[W]] : <[4, 8, 4], f32> to <[2, 2, 1, 8, 4], f32>
 // CHECK: %[[R:.*]] = graph.slice %[[S]] start <[1, 0, 0, 0, 0]> step [-1, 1, 1, 1, 1]
-// CHECK: %[[C:.*]] = graph.conv %arg0, %{{.*}} stride [1] dilation [1] low [0] high [1] groups 1 : <[n, 16, 8], f32>, <[2, 8, 8], f32>
+// CHECK: %[[C:.*]] = graph.conv %arg0, %{{.*}} stride [1] dilation [1] low [0] high [1] groups 1 {graph.live_taps = array<i64: 1, 3>} : <[n, 16, 8], f32>, <[2, 8, 8], f32>
 // CHECK: %[[T:.*]] = graph.transpose %{{.*}} [0, 1, 3, 2, 4]
 // CHECK: %[[Y:.*]] = graph.reshape %[[T]] : {{.*}} to <[n, 32, 4], f32>
 // CHECK-NEXT: return %[[Y]]
 func.func @unequal(%x: !graph.tensor<[n, 16, 8], f32>, %w: !graph.tensor<[3, 8, 4], f32>) -> !graph.tensor<[n, 32, 4], f32> {
   %0 = graph.conv_transpose %x, %w stride [2] dilation [1] low [1] high [0] groups 1 : !graph.tensor<[n, 16, 8], f32>, !graph.tensor<[3, 8, 4], f32>
   return %0 : !graph.tensor<[n, 32, 4], f32>
+}
+
+// Phases of 1, 2, 2 and 4 of four taps: along both axes the first tap, or both.
+// CHECK-LABEL: func.func @square
+// CHECK: graph.conv %arg0, %{{.*}} groups 1 {graph.live_taps = array<i64: 1, 3, 5, 15>} : <[n, h, w, 8], f32>, <[2, 2, 8, 16], f32>
+func.func @square(%x: !graph.tensor<[n, h, w, 8], f32>, %w: !graph.tensor<[3, 3, 8, 4], f32>) -> !graph.tensor<[n, "2*h", "2*w", 4], f32> {
+  %0 = graph.conv_transpose %x, %w stride [2, 2] dilation [1, 1] low [1, 1] high [0, 0] groups 1 : !graph.tensor<[n, h, w, 8], f32>, !graph.tensor<[3, 3, 8, 4], f32>
+  return %0 : !graph.tensor<[n, "2*h", "2*w", 4], f32>
+}
+
+// 5 taps, 4 steps: the first phase has two, the others the last of them alone. A mask holds 32 taps: 5 × 7 are too many.
+// CHECK-LABEL: func.func @others
+// CHECK: graph.conv %arg0, %{{.*}} groups 1 {graph.live_taps = array<i64: 3, 2, 2, 2>} : <[n, h, 8], f32>, <[2, 8, 16], f32>
+// CHECK: graph.conv %arg1, %{{.*}} groups 1 : <[n, h, w, 8], f32>, <[5, 7, 8, 16], f32>
+func.func @others(%x: !graph.tensor<[n, h, 8], f32>, %i: !graph.tensor<[n, h, w, 8], f32>, %w: !graph.tensor<[5, 8, 4], f32>, %v: !graph.tensor<[9, 13, 8, 4], f32>)
+    -> (!graph.tensor<[n, "4*h + 1", 4], f32>, !graph.tensor<[n, "2*h", "2*w", 4], f32>) {
+  %0 = graph.conv_transpose %x, %w stride [4] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, h, 8], f32>, !graph.tensor<[5, 8, 4], f32>
+  %1 = graph.conv_transpose %i, %v stride [2, 2] dilation [1, 1] low [4, 6] high [3, 5] groups 1 : !graph.tensor<[n, h, w, 8], f32>, !graph.tensor<[9, 13, 8, 4], f32>
+  return %0, %1 : !graph.tensor<[n, "4*h + 1", 4], f32>, !graph.tensor<[n, "2*h", "2*w", 4], f32>
 }
 
 // Fewer taps than phases: those without are zeros alone.

@@ -13,6 +13,8 @@
 
 using namespace kpc;
 using namespace kpc::schedule;
+using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::StartsWith;
 
 namespace {
@@ -129,6 +131,41 @@ TEST(ConvSchedule, EpiloguesOfManyInstructionsCost) {
   EXPECT_EQ(rankConvSchedules(Shape, hopper())[0].Total, Plain);
   Shape.EpilogueOperations = 20;
   EXPECT_GT(rankConvSchedules(Shape, hopper())[0].Total, Plain);
+}
+
+// The phases of 3 × 3 taps in steps of two: 64 outputs have one of four taps,
+// twice 64 have two, the last have all.
+TEST(ConvSchedule, TilesHaveTheTapsOfTheirOutputs) {
+  const std::vector<int64_t> Live = {1, 3, 5, 15};
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 64), ElementsAre(1, 3, 5, 15));
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 128), ElementsAre(3, 15));
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 192), ElementsAre(7, 15));
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 256), IsEmpty());
+  EXPECT_THAT(liveTapsOfTiles({}, 4, 256, 64), IsEmpty());
+  // Tiles begin inside of parts, and the last is not whole.
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 96, 64), ElementsAre(7, 15));
+  EXPECT_THAT(liveTapsOfTiles({2, int64_t(1) << 31}, 32, 128, 64),
+              ElementsAre(2, uint32_t(1) << 31));
+}
+
+TEST(ConvSchedule, TapsThatAreLeftOutCostNothing) {
+  ConvShape All = shapeOf(32768, 512, 256, 4), Some = All;
+  Some.Live = {1, 3, 5, 15};
+  auto Cost = [](const ConvShape &Shape, const char *Text) {
+    return readConvSchedule(Text, Shape, hopper())->Mma;
+  };
+  const char *OfOnePart = "conv 128x128x64 stages 4 group_m 8",
+             *OfTwo = "conv 128x256x64 stages 3 group_m 8",
+             *Split = "conv 128x128x64 stages 4 group_m 8 split_k 2";
+  EXPECT_LT(Cost(Some, OfOnePart), 0.7 * Cost(All, OfOnePart));
+  EXPECT_LT(Cost(Some, OfTwo), 0.85 * Cost(All, OfTwo));
+  EXPECT_GT(Cost(Some, OfTwo), 0.7 * Cost(All, OfTwo));
+  // Blocks that share a sum have parts of all taps.
+  EXPECT_EQ(Cost(Some, Split), Cost(All, Split));
+  // Sums of one length run at a time.
+  ConvSchedule Best = rankConvSchedules(Some, hopper())[0].Schedule;
+  EXPECT_EQ(Best.TileN, 128);
+  EXPECT_EQ(Best.GroupM * Best.blocks(), hopper().Cost.SmCount);
 }
 
 TEST(ConvSchedule, SumsOfFp8FitTwice) {

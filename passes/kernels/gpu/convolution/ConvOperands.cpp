@@ -8,6 +8,9 @@
 #include "passes/kernels/gpu/convolution/ConvOperands.h"
 #include "passes/kernels/form/SizeFacts.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
 using namespace mlir;
 
 namespace kpc::kernels {
@@ -130,6 +133,7 @@ std::optional<schedule::ConvShape> convShapeOf(ImplicitGemm &Conv) {
   Shape.KMajor = Conv.isKMajor();
   Shape.ReadsAtResult = Conv.P.ReadsAtResult;
   Shape.EpilogueOperations = epilogueOperations(Conv.P);
+  Shape.Live.assign(Conv.Live.begin(), Conv.Live.end());
   if (Shape.Places < FewestForMma || Shape.Outputs < FewestForMma)
     return std::nullopt;
   return Shape;
@@ -180,6 +184,44 @@ Value ConvSteps::countK(GpuWriter &W) {
       Constant ? W.index(*Constant) : W.size(Conv.P.C.K.Sizes.back());
   SliceCount = toI32(W, W.ceilDiv(Channels, Slice));
   return W.mul(toIndex(W, SliceCount), W.index(Conv.taps() * Slice));
+}
+
+bool ConvSteps::leavesOutTaps(int64_t Columns) const {
+  return !tilesWith(Columns).empty();
+}
+
+std::vector<uint32_t> ConvSteps::tilesWith(int64_t Columns) const {
+  return schedule::liveTapsOfTiles({Conv.Live.begin(), Conv.Live.end()},
+                                   Conv.taps(),
+                                   Conv.P.N.asConstant().value_or(0), Columns);
+}
+
+/// Tiles with the same taps follow one another: one comparison for each such
+/// run.
+Value ConvSteps::liveTaps(GpuWriter &W, Value Column, int64_t Columns) const {
+  std::vector<uint32_t> Tiles = tilesWith(Columns);
+  Value Mask = i32(W, int32_t(Tiles.front())), At = toI32(W, Column);
+  for (size_t I = 1; I < Tiles.size(); ++I) {
+    if (Tiles[I] == Tiles[I - 1])
+      continue;
+    Value Reaches = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::uge,
+                                          At, i32(W, int64_t(I) * Columns));
+    Mask = arith::SelectOp::create(W.B, W.Loc, Reaches,
+                                   i32(W, int32_t(Tiles[I])), Mask);
+  }
+  return Mask;
+}
+
+Value ConvSteps::countLive(GpuWriter &W, Value Live) const {
+  Value Taps = math::CtPopOp::create(W.B, W.Loc, Live);
+  Value Steps = compute<arith::MulIOp>(W, Taps, SliceCount);
+  return W.mul(toIndex(W, Steps), W.index(Slice));
+}
+
+Value ConvSteps::isLive(GpuWriter &W, Value Live, Value Number) const {
+  Value Tap = compute<arith::DivUIOp>(W, Number, SliceCount);
+  Value Shifted = compute<arith::ShRUIOp>(W, Live, Tap);
+  return arith::TruncIOp::create(W.B, W.Loc, W.B.getI1Type(), Shifted);
 }
 
 Value ConvSteps::stepsOf(GpuWriter &W, Value K) {

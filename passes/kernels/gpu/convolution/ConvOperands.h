@@ -22,6 +22,9 @@
 /// Filters of 16 bits are contiguous along outputs or along channels, others
 /// along channels alone, as wgmma and tcgen05 want it.
 ///
+/// Taps that all outputs of a tile have as zeros are left out: those that the
+/// phases of a transposed convolution lack.
+///
 /// Not for: groups, channels or outputs that do not lie at multiples of 16
 /// bytes, filters that reach further than the copies' offsets do.
 ///
@@ -33,7 +36,10 @@
 #include "passes/kernels/gpu/gemm/GemmOperands.h"
 #include "passes/schedule/ConvSchedule.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include <memory>
+#include <vector>
 
 namespace kpc::kernels {
 
@@ -71,7 +77,17 @@ public:
   };
   Step at(GpuWriter &W, mlir::Value Number);
 
+  /// Whether tiles of so many columns have no use for some of the taps.
+  bool leavesOutTaps(int64_t Columns) const;
+  /// The taps that a tile's columns have, a mask of 32 bits.
+  mlir::Value liveTaps(GpuWriter &W, mlir::Value Column, int64_t Columns) const;
+  /// What is left of K, and whether step `Number` of all is a part of it.
+  mlir::Value countLive(GpuWriter &W, mlir::Value Live) const;
+  mlir::Value isLive(GpuWriter &W, mlir::Value Live, mlir::Value Number) const;
+
 private:
+  std::vector<uint32_t> tilesWith(int64_t Columns) const;
+
   ImplicitGemm &Conv;
   int64_t Slice;
   mlir::Value SliceCount; ///< of each tap, i32
@@ -105,7 +121,15 @@ private:
   void addPixelView();
   void addFilterView();
   mlir::Value countK() override { return Steps.countK(this->W); }
+  mlir::Value countOfTile(mlir::Value Tile) override;
+  /// Blocks that share a sum take parts of all taps.
+  bool leavesOutTaps() const {
+    return this->S.SplitK == 1 && !this->S.PingPong &&
+           Steps.leavesOutTaps(this->S.TileN);
+  }
   mlir::Value produceTile(const TileCoord &Where, mlir::Value Cursor) override;
+  mlir::Value produceLive(mlir::ValueRange First, mlir::Value Column,
+                          mlir::Value Live, mlir::Value Cursor);
   mlir::Value produceStep(mlir::ValueRange First, mlir::Value Column,
                           mlir::Value Number, mlir::Value Cursor);
   void loadFilter(mlir::Value Tap, mlir::Value Channel, mlir::Value Column,
@@ -178,11 +202,45 @@ template <typename Engine> void ConvOperands<Engine>::addFilterView() {
 }
 
 template <typename Engine>
+mlir::Value ConvOperands<Engine>::countOfTile(mlir::Value Tile) {
+  if (!leavesOutTaps())
+    return this->KCount;
+  mlir::Value Live =
+      Steps.liveTaps(this->W, this->placeOf(Tile).Column, this->S.TileN);
+  return Steps.countLive(this->W, Live);
+}
+
+/// The steps of the taps that `Live` has.
+template <typename Engine>
+mlir::Value
+ConvOperands<Engine>::produceLive(mlir::ValueRange First, mlir::Value Column,
+                                  mlir::Value Live, mlir::Value Cursor) {
+  auto &W = this->W;
+  return W.loop(this->i32(0), Steps.stepsOf(W, this->KCount), this->i32(1),
+                Cursor, [&](mlir::Value Number, mlir::ValueRange In) -> Values {
+                  auto Step = mlir::scf::IfOp::create(
+                      W.B, W.Loc, mlir::TypeRange(Cursor.getType()),
+                      Steps.isLive(W, Live, Number), /*addThenBlock=*/true,
+                      /*addElseBlock=*/true);
+                  mlir::OpBuilder::InsertionGuard Guard(W.B);
+                  W.B.setInsertionPointToEnd(Step.elseBlock());
+                  mlir::scf::YieldOp::create(W.B, W.Loc, In[0]);
+                  W.B.setInsertionPointToEnd(Step.thenBlock());
+                  mlir::scf::YieldOp::create(
+                      W.B, W.Loc, produceStep(First, Column, Number, In[0]));
+                  return {Step.getResult(0)};
+                })[0];
+}
+
+template <typename Engine>
 mlir::Value ConvOperands<Engine>::produceTile(const TileCoord &Where,
                                               mlir::Value Cursor) {
   auto &W = this->W;
   Values First = Steps.firstPixel(W, Where.Row);
   mlir::Value Column = this->toI32(firstColumnOfB(Where));
+  if (leavesOutTaps())
+    return produceLive(First, Column,
+                       Steps.liveTaps(W, Where.Column, this->S.TileN), Cursor);
   mlir::Value Begin = Steps.stepsOf(W, this->FirstK);
   return W.loop(this->i32(0), Steps.stepsOf(W, this->KCount), this->i32(1),
                 Cursor, [&](mlir::Value Number, mlir::ValueRange In) -> Values {

@@ -8,6 +8,7 @@
 #include "passes/kernels/gpu/convolution/ImplicitGemm.h"
 
 #include "dialects/kernel/Kernel.h"
+#include "dialects/shape/LiveTaps.h"
 
 using namespace mlir;
 
@@ -50,6 +51,7 @@ bool ImplicitGemm::foldTapsIntoChannels() {
   Inner.Pitch = Inner.Pitch * Expr(Inner.Stride);
   Inner.Size = *Steps;
   Inner.Stride = Inner.Taps = 1;
+  Live.clear();
   return true;
 }
 
@@ -85,6 +87,8 @@ bool Reader::readAxes() {
       return false;
   }
   Conv.Groups = Op.getGroups();
+  if (auto Live = Op->getAttrOfType<DenseI64ArrayAttr>(KernelLiveTapsName))
+    Conv.Live.assign(Live.asArrayRef().begin(), Live.asArrayRef().end());
   return true;
 }
 

@@ -48,6 +48,9 @@ struct ImplicitGemm {
   /// Groups of outputs, each of which sums over channels of its own; `Channels`
   /// are then those of one group. 1: all outputs sum over all channels.
   int64_t Groups = 1;
+  /// For each equal part of the outputs, a mask of the taps that are not zeros
+  /// of w; empty where none is known to be.
+  llvm::SmallVector<int64_t> Live;
 
   int64_t taps() const;
   /// Elements of w from one tap to the next, the last dimension's the fastest;

@@ -48,7 +48,7 @@ Value BlackwellGemm::tileOf(Value Stage) {
 }
 
 /// One thread begins all MMAs of a tile; stages are given back as they end.
-BlackwellGemm::Values BlackwellGemm::mainloop(ValueRange Places) {
+BlackwellGemm::Values BlackwellGemm::mainloop(Value Count, ValueRange Places) {
   MLIRContext *Context = W.B.getContext();
   auto Free = tile::StageType::get(Context, tile::StageState::Free);
   auto Full = tile::StageType::get(Context, tile::StageState::Full);
@@ -57,7 +57,7 @@ BlackwellGemm::Values BlackwellGemm::mainloop(ValueRange Places) {
   llvm::append_range(OfStages, Places.drop_front(2));
   Value D = tileOf(Acc), Zero = W.index(0);
   Values Behind = W.loop(
-      Zero, KCount, W.index(S.TileK), OfStages,
+      Zero, Count, W.index(S.TileK), OfStages,
       [&](Value Step, ValueRange In) -> Values {
         Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, In[0]);
         auto Parts =
@@ -88,7 +88,9 @@ void BlackwellGemm::mma() {
     elect(tile::Scope::Role, [&] {
       Values Places = {cursor(), cursor()};
       llvm::append_range(Places, firstPlaces());
-      forEachTile(Places, [&](Value, ValueRange In) { return mainloop(In); });
+      forEachTile(Places, [&](Value Tile, ValueRange In) {
+        return mainloop(countOfTile(Tile), In);
+      });
     });
   };
   if (!Cut.isPair())

@@ -75,7 +75,7 @@ private:
   void epilogue(mlir::Value Group);
   /// `Places`: in the ring of stages, in that of accumulators, and what
   /// nextPlaces() gives.
-  Values mainloop(mlir::ValueRange Places);
+  Values mainloop(mlir::Value Count, mlir::ValueRange Places);
   void epilogueTile(const TileCoord &Where, mlir::Value Group,
                     mlir::Value Stage);
   mlir::Value tileOf(mlir::Value Stage);

@@ -96,7 +96,7 @@ Value HopperGemm::addAccumulators(Value Sum, Value More) {
 /// about 14 bits, so each stage begins new accumulators, and those of all
 /// stages are added up in registers. Meanwhile the other warpgroup's products
 /// run.
-Value HopperGemm::promotedMainloop(Value Group, Value &Cursor) {
+Value HopperGemm::promotedMainloop(Value Group, Value Count, Value &Cursor) {
   auto SumOfStage = [&](Value At) {
     auto [D, Stage, Next] = multiplyStage(Group, At, Value());
     Value Sum = tile::AwaitOp::create(W.B, W.Loc, Acc, D);
@@ -104,8 +104,8 @@ Value HopperGemm::promotedMainloop(Value Group, Value &Cursor) {
     return std::pair(Sum, Next);
   };
   auto [First, Next] = SumOfStage(Cursor);
-  Values Last = W.loop(W.index(S.TileK), KCount, W.index(S.TileK),
-                       {First, Next}, [&](Value, ValueRange In) -> Values {
+  Values Last = W.loop(W.index(S.TileK), Count, W.index(S.TileK), {First, Next},
+                       [&](Value, ValueRange In) -> Values {
                          auto [More, After] = SumOfStage(In[1]);
                          return {addAccumulators(In[0], More), After};
                        });
@@ -113,15 +113,16 @@ Value HopperGemm::promotedMainloop(Value Group, Value &Cursor) {
   return Last[0];
 }
 
-/// The accumulators of a warpgroup's rows of one tile. A stage is given back
+/// The accumulators of a warpgroup's rows of one tile, whose sum is `Count`
+/// long. A stage is given back
 /// one wgmma group late: when the group that reads it is over, the next is
 /// already in flight.
-Value HopperGemm::mainloop(Value Group, Value &Cursor) {
+Value HopperGemm::mainloop(Value Group, Value Count, Value &Cursor) {
   if (P.isFp8())
-    return promotedMainloop(Group, Cursor);
+    return promotedMainloop(Group, Count, Cursor);
   auto [D, Stage, Next] = multiplyStage(Group, Cursor, Value());
   Values Last =
-      W.loop(W.index(S.TileK), KCount, W.index(S.TileK), {D, Stage, Next},
+      W.loop(W.index(S.TileK), Count, W.index(S.TileK), {D, Stage, Next},
              [&](Value, ValueRange In) -> Values {
                auto [Sum, Held, After] = multiplyStage(Group, In[2], In[0]);
                Value Still =
@@ -222,7 +223,7 @@ void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc) {
 void HopperGemm::consume(Value Group) {
   forEachTile(cursor(), [&](Value Tile, ValueRange In) -> Values {
     Value At = In[0];
-    Value Acc = mainloop(Group, At);
+    Value Acc = mainloop(Group, countOfTile(Tile), At);
     // Behind the products: between the last of them and the wait, ptxas takes
     // any other instruction for one that might read the accumulators (C7514),
     // and serialises all products.
@@ -253,7 +254,7 @@ void HopperGemm::consumeInTurn(Value Group) {
       [&](Value Tile, ValueRange In) -> Values {
         Value At = In[0];
         tile::WaitTurnOp::create(W.B, W.Loc);
-        Value Acc = mainloop(Group, At);
+        Value Acc = mainloop(Group, KCount, At);
         epilogueTile(placeOf(Tile), Group, Acc);
         return {Skip(At, W.mul(Steps, W.index(Turns - 1)))};
       },

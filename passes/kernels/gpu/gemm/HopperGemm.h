@@ -38,8 +38,10 @@ private:
   StageProducts multiplyStage(mlir::Value Group, mlir::Value At,
                               mlir::Value Add);
   mlir::Value addAccumulators(mlir::Value Sum, mlir::Value More);
-  mlir::Value promotedMainloop(mlir::Value Group, mlir::Value &Cursor);
-  mlir::Value mainloop(mlir::Value Group, mlir::Value &Cursor);
+  mlir::Value promotedMainloop(mlir::Value Group, mlir::Value Count,
+                               mlir::Value &Cursor);
+  mlir::Value mainloop(mlir::Value Group, mlir::Value Count,
+                       mlir::Value &Cursor);
   void epilogueTile(const TileCoord &Where, mlir::Value Group, mlir::Value Acc);
   bool sharesAngles() const;
   mlir::Value pairedPart(mlir::Value From, int64_t First, mlir::Type Part);
