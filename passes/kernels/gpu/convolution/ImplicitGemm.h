@@ -50,7 +50,7 @@ struct ImplicitGemm {
   int64_t Groups = 1;
   /// For each equal part of the outputs, a mask of the taps that are not zeros
   /// of w; empty where none is known to be.
-  llvm::SmallVector<int64_t> Live;
+  llvm::SmallVector<int64_t> Live = {};
 
   int64_t taps() const;
   /// Elements of w from one tap to the next, the last dimension's the fastest;
