@@ -8,6 +8,7 @@
 
 #include "dialects/kernel/Kernel.h"
 #include "dialects/kernel/KernelRecurrent.h"
+#include "dialects/kernel/StoredBits.h"
 #include "dialects/shape/LiveTaps.h"
 
 #include "mlir/IR/Builders.h"
@@ -300,6 +301,8 @@ static bool hasItsType(StringRef Name, Attribute Value) {
     return isa<TilesAttr>(Value);
   if (Name == KernelDialect::BlockScalesAttrHelper::getNameStr())
     return isa<StringAttr>(Value);
+  if (Name == StoredBitsName)
+    return isa<IntegerAttr>(Value);
   if (Name == CooperativeName)
     return isa<UnitAttr>(Value);
   if (Name == KernelLiveTapsName)
@@ -346,6 +349,11 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
     return Kernel ? Op->emitOpError("expected '")
                         << Name << "' at a linalg.generic, got a function"
                   : success();
+  if (Name == StoredBitsName)
+    return isa<arith::ArithFastMathInterface>(Op)
+               ? success()
+               : Op->emitOpError("expected '")
+                     << Name << "' at an op with fastmath, got another";
   bool OfModule = Name == ScheduleCostsAttrHelper::getNameStr();
   if (bool(Kernel) == OfModule)
     return Op->emitOpError("expected '")

@@ -9,9 +9,13 @@
 /// \file
 /// If every output of a kernel is f16 or bf16, its exp, erf, tanh and divisions
 /// in f32 need not be exact to the last of 24 bits. They are marked
-/// `fastmath<afn>`, and ExpandMath then uses its short forms on GPUs. Operands
+/// `fastmath<afn>`, and ExpandMath then uses its short forms on GPUs. Sums of
+/// products in the epilogues of tiles are marked `fastmath<contract>`. Operands
 /// of comparisons, of roundings to whole numbers and of conversions to integers
 /// are not marked, because 6 / 3 must not be less than 2 there.
+///
+/// Where fewer bits than f16's are stored, `kernel.stored_bits` at an erf or a
+/// tanh has their number: GELU is then shorter.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_APPROXIMATEMATH_H

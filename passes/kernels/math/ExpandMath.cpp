@@ -71,24 +71,6 @@ template <typename Op> struct ExpandBinary : OpRewritePattern<Op> {
   BinaryFn F32, F64;
 };
 
-/// On a GPU, a scalar f32 of which 16 bits will be stored (see
-/// ApproximateMath.h).
-template <typename Op> bool mayApproximate(Op O) {
-  return arith::bitEnumContainsAll(O.getFastmath(),
-                                   arith::FastMathFlags::afn) &&
-         O.getType().isF32() && O->template getParentOfType<gpu::GPUModuleOp>();
-}
-
-/// The addition of 1 that is all that the result of `Op` is for.
-arith::AddFOp plusOne(Operation *Op) {
-  auto Add = Op->hasOneUse() ? dyn_cast<arith::AddFOp>(*Op->user_begin())
-                             : arith::AddFOp();
-  if (Add && (matchPattern(Add.getLhs(), m_OneFloat()) ||
-              matchPattern(Add.getRhs(), m_OneFloat())))
-    return Add;
-  return {};
-}
-
 /// 1 + erf(x), 1 + tanh(x): shorter than the function, and exact where the sum
 /// is small.
 template <typename Op> struct ApproximatePlusOne : OpRewritePattern<Op> {
@@ -514,6 +496,7 @@ void kpc::kernels::populateExpandMathPatterns(RewritePatternSet &P,
   P.add<ExpandToFp8<arith::TruncFOp>, ExpandToFp8<arith::SIToFPOp>,
         ExpandToFp8<arith::UIToFPOp>>(P.getContext(), Fp8Instructions);
   addApproximations(P);
+  addGelu(P);
   addFunctions(P);
   addClasses(P);
   addQuantise(P);

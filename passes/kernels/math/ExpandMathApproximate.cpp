@@ -41,7 +41,7 @@ static bool isGpuScalar(Real X) {
          Parent->getParentOfType<gpu::GPUModuleOp>();
 }
 
-static Real exp2Approx(Real X) {
+Real exp2Approx(Real X) {
   StringRef Name = "llvm.nvvm.ex2.approx.ftz.f32";
   return {LLVM::CallIntrinsicOp::create(
               *X.B, X.V.getType(), X.B->getStringAttr(Name), ValueRange{X.V})
@@ -49,7 +49,7 @@ static Real exp2Approx(Real X) {
           X.B};
 }
 
-static Real reciprocalApprox(Real X) {
+Real reciprocalApprox(Real X) {
   return {NVVM::RcpApproxFtzF32Op::create(*X.B, X.V.getType(), X.V), X.B};
 }
 
@@ -62,6 +62,22 @@ Real divideNormalF32(Real X, Real Y) {
   R = fma(R, fma(-Y, R, 1.0), R);
   Real Q = X * R;
   return fma(R, fma(-Y, Q, X), Q);
+}
+
+bool mayApproximate(arith::ArithFastMathInterface Op) {
+  return arith::bitEnumContainsAll(Op.getFastMathFlagsAttr().getValue(),
+                                   arith::FastMathFlags::afn) &&
+         Op->getResult(0).getType().isF32() &&
+         Op->getParentOfType<gpu::GPUModuleOp>();
+}
+
+arith::AddFOp plusOne(Operation *Op) {
+  auto Add = Op->hasOneUse() ? dyn_cast<arith::AddFOp>(*Op->user_begin())
+                             : arith::AddFOp();
+  if (Add && (matchPattern(Add.getLhs(), m_OneFloat()) ||
+              matchPattern(Add.getRhs(), m_OneFloat())))
+    return Add;
+  return {};
 }
 
 Real approximateExp(Real X) { return exp2Approx(X * Log2E); }
@@ -80,11 +96,13 @@ Real approximateOnePlusTanh(Real X) {
 
 /// erfc(A) for A >= 0.
 static Real approximateErfc(Real A) {
-  double Power[std::size(LogErfcF32)];
-  for (size_t I = 0; I < std::size(LogErfcF32); ++I)
-    Power[I] = LogErfcF32[I] * Log2E;
-  // The polynomial ends at 4, where 1 - erfc is 1 in f32.
-  Real T = select(A > 4.0, 4.0, A);
+  // Twice what GELU is at -√2 A as a factor of it.
+  double Power[std::size(GeluOf11Bits)], Scale = 1;
+  for (size_t I = 0; I < std::size(GeluOf11Bits); ++I, Scale *= M_SQRT2)
+    Power[I] = GeluOf11Bits[I] * Scale;
+  Power[0] += 1;
+  // The polynomial falls until 5.6, where it is -49.
+  Real T = select(A > 5.6, 5.6, A);
   return exp2Approx(polynomial(T, Power));
 }
 

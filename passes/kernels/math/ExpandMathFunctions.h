@@ -82,12 +82,23 @@ Real atan2(Real Y, Real X);
 Real divideNormalF32(Real X, Real Y);
 // For results that are stored as 16 bits, on GPUs alone: see
 // docs/math-accuracy.md.
+/// Whether the op is on a scalar f32 of a GPU of which 16 bits will be stored
+/// (see ApproximateMath.h).
+bool mayApproximate(mlir::arith::ArithFastMathInterface Op);
+Real exp2Approx(Real X);
+Real reciprocalApprox(Real X);
 Real approximateExp(Real X);
 Real approximateErf(Real X);
 Real approximateTanh(Real X);
 Real approximateDivide(Real X, Real Y);
 Real approximateOnePlusErf(Real X);
 Real approximateOnePlusTanh(Real X);
+/// The addition of 1 that is all that the result of `Op` is for.
+mlir::arith::AddFOp plusOne(mlir::Operation *Op);
+
+// ExpandMathGelu.cpp
+/// GELU where its erf or tanh may be approximated.
+void addGelu(mlir::RewritePatternSet &Patterns);
 
 // ExpandMathErf.cpp
 Real erfF32(Real X);

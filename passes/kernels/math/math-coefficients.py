@@ -133,6 +133,14 @@ def main():
     fit("ErfF32", "f32", lambda z: mp.erf(root(z)) / root(z) - 1 if z > mpf(10) ** -20 else 2 / root(pi) - 1,
         lambda z: mp.erf(root(z)) / root(z) if z > mpf(10) ** -20 else 2 / root(pi), 0, mpf(1), 6, "erf(x) / x - 1 of x^2, |x| <= 1")
     fit("LogErfcF32", "f32", lambda x: mp.log(mp.erfc(x)), lambda x: mp.erf(x) / mp.erfc(x), mpf("0.98"), mpf(4), 6, "log(erfc(x)) as 1 - exp of it needs, 1 <= x <= 4")
+    # GELU is max(x, 0) - a 2^p(a) of a = |x|; p needs no more than what is stored shows, and what is below 2^-31 as a factor of x shows nowhere.
+    share = lambda a: mp.erfc(a / root(2)) / 2
+    by_tanh = lambda a: 1 / (1 + mp.exp(2 * root(2 / pi) * (a + mpf("0.044715") * a**3)))
+    for name, f, end, bits, degree in (("GeluOf11Bits", share, "6.2", 11, 6), ("GeluOf8Bits", share, "6.2", 8, 5),
+                                       ("GeluOf4Bits", share, "6.2", 4, 4), ("TanhGeluOf4Bits", by_tanh, "5.2", 4, 4)):
+        log2 = lambda a, f=f: mp.log(f(a), 2)
+        weight = lambda a, f=f, bits=bits: 1 + mpf(2) ** (bits + 5 - 31) / f(a)
+        fit(name, "f32", log2, weight, 0, mpf(end), degree, f"log2 of {'Phi' if f is share else 'the gate by tanh'} at -a, for {bits} bits, 0 <= a <= {end}")
     # f64 arithmetic, for results in f32
     pio4 = pi / 4 * (1 + mpf(2) ** -10)
     fit("SinShort", "f64", odd(mp.sin, mpf(-1) / 6), odd_weight(mp.sin), 0, pio4**2, 3, "(sin(r) - r) / r^3 of r^2, |r| <= pi/4")

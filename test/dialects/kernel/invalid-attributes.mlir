@@ -284,3 +284,18 @@ func.func @f(%x: memref<f32>) attributes {kernel.tiles = #kernel.tiles<bits = 2,
 func.func @f(%x: memref<f32>) attributes {kernel.tiles = #kernel.tiles<bits = 4, block = 64, offset = 0>} {
   return
 }
+
+// -----
+
+// expected-error @below {{expected 'kernel.stored_bits' at an op with fastmath, got another}}
+func.func @f(%x: memref<f32>) attributes {kernel.stored_bits = 4 : i32} {
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @below {{'math.erf' op has 'kernel.stored_bits = "few"', which is no attribute of kernels}}
+  %0 = math.erf %x {kernel.stored_bits = "few"} : f32
+  return
+}

@@ -92,7 +92,8 @@ std::optional<schedule::Refusal> refusalByTma(GemmMatch &P) {
 }
 
 /// Instructions of an op on the tensors' elements, about: how long the
-/// polynomials of ExpandMathApproximate.cpp are, and divisions.
+/// polynomials of ExpandMathApproximate.cpp are, and divisions. Of erf, what
+/// GELU has beyond its other four ops (ExpandMathGelu.cpp).
 static double instructionsOf(Operation &Op) {
   // Casts are part of every tile's end.
   bool IsFloat = llvm::any_of(Op.getResultTypes(),
@@ -100,7 +101,7 @@ static double instructionsOf(Operation &Op) {
   if (!IsFloat || isa<arith::ExtFOp, arith::TruncFOp>(Op))
     return 0;
   if (isa<math::ErfOp>(Op))
-    return 13;
+    return 6;
   if (isa<math::TanhOp, math::LogOp, math::SinOp, math::CosOp, math::PowFOp>(
           Op))
     return 8;
@@ -109,8 +110,10 @@ static double instructionsOf(Operation &Op) {
   return isa<math::ExpOp, math::Exp2Op, tensor::ExtractOp>(Op) ? 2 : 1;
 }
 
-/// Whether a value of a generic's body is the same constant for all elements.
-static bool isConstant(linalg::GenericOp Op, Value V) {
+/// Whether a value of a generic's body is the same constant for all elements,
+/// or, with `OtherThanZero`, one of these.
+static bool isConstant(linalg::GenericOp Op, Value V,
+                       bool OtherThanZero = false) {
   if (auto Element = dyn_cast<BlockArgument>(V);
       Element && Element.getArgNumber() < Op.getNumDpsInputs()) {
     auto Fill = Op.getDpsInputOperand(Element.getArgNumber())
@@ -120,26 +123,47 @@ static bool isConstant(linalg::GenericOp Op, Value V) {
       return false;
     V = Fill.getInputs().front();
   }
-  return matchPattern(V, m_Constant());
+  return matchPattern(V, m_Constant()) &&
+         !(OtherThanZero && matchPattern(V, m_AnyZeroFloat()));
 }
 
 /// What makes codes of 8 bits by a constant scale: one product in place of the
 /// division, and bounds that the conversion has (ExpandMathFp8.cpp,
-/// ExpandMathQuantise.cpp).
-static double instructionsToCodes(linalg::GenericOp Of, Operation &Op) {
+/// ExpandMathQuantise.cpp). GELU of FP8 has eight instructions, and by tanh no
+/// more than its other eight ops. Integers take an exact one.
+static double instructionsToCodes(linalg::GenericOp Of, Operation &Op,
+                                  bool OfFp8) {
   if (isa<arith::DivFOp>(Op) && isConstant(Of, Op.getOperand(1)))
     return 1;
-  return isa<arith::SelectOp>(Op) ? 0 : instructionsOf(Op);
+  if (isa<math::ErfOp, math::TanhOp>(Op))
+    return isa<math::ErfOp>(Op) ? (OfFp8 ? 4 : 24) : (OfFp8 ? 0 : 16);
+  bool IsBound = isa<arith::MinimumFOp, arith::MaximumFOp>(Op) &&
+                 isConstant(Of, Op.getOperand(1), /*OtherThanZero=*/true);
+  return isa<arith::SelectOp>(Op) || IsBound ? 0 : instructionsOf(Op);
+}
+
+/// Whether codes of FP8 are made there.
+static bool makesFp8(func::FuncOp Func) {
+  return Func
+      .walk([](arith::TruncFOp Op) {
+        Type To = Op.getType();
+        return isa<FloatType>(To) && To.getIntOrFloatBitWidth() == 8
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 double epilogueOperations(const GemmMatch &P) {
   double Count = 0;
   bool ToCodes = P.D.Element.getIntOrFloatBitWidth() == 8;
   auto Func = P.C.R.Op->getParentOfType<func::FuncOp>();
+  bool OfFp8 = ToCodes && makesFp8(Func);
   for (auto Op : Func.getOps<linalg::GenericOp>())
     if (Op.getNumReductionLoops() == 0)
       for (Operation &One : Op.getBody()->without_terminator())
-        Count += ToCodes ? instructionsToCodes(Op, One) : instructionsOf(One);
+        Count +=
+            ToCodes ? instructionsToCodes(Op, One, OfFp8) : instructionsOf(One);
   return Count;
 }
 

@@ -123,10 +123,10 @@ Value elementOfAccumulator(GpuWriter &W, const GemmMatch &P, ValueRange At,
   return Element;
 }
 
-void keepHeadsInside(GpuWriter &W, const GemmMatch &P, AccumulatorCoord &At,
-                     int64_t Columns, int64_t TileColumns) {
+void keepColumnsInside(GpuWriter &W, const GemmMatch &P, AccumulatorCoord &At,
+                       int64_t Columns, int64_t TileColumns) {
   int64_t All = P.N.asConstant().value_or(0);
-  if (!P.RotateHalf || !All || All % Columns)
+  if (!All || All % Columns)
     return;
   if (All % TileColumns)
     At.Column = W.B.createOrFold<arith::MinUIOp>(W.Loc, At.Column,

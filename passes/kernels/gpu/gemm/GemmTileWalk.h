@@ -36,11 +36,12 @@ struct AccumulatorCoord {
   mlir::Value Rows, Columns;
 };
 
-/// Of RoPE, an element's place in its half is part of addresses: `Columns`
-/// columns are kept inside as a whole where N is known, so that it is known but
-/// for the lane's two bits. `TileColumns`: of the result in a tile.
-void keepHeadsInside(GpuWriter &W, const GemmMatch &P, AccumulatorCoord &At,
-                     int64_t Columns, int64_t TileColumns);
+/// `Columns` columns are kept inside as a whole where N is known to be a
+/// multiple of them, and not one by one: a column is then known but for a base
+/// and the lane's two bits, and so are the addresses of what is read there.
+/// `TileColumns`: of the result in the tiles of a cluster.
+void keepColumnsInside(GpuWriter &W, const GemmMatch &P, AccumulatorCoord &At,
+                       int64_t Columns, int64_t TileColumns);
 
 /// What the kernel makes of the fragment `Part` of the accumulators, and of
 /// `Paired`, those of a second GEMM or RoPE's other halves, as elements of the

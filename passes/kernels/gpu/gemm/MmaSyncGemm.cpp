@@ -300,7 +300,7 @@ Value MmaSyncGemm::mapPart(Value Acc, Value Row, Value Column, int64_t First,
     Paired = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc, First,
                                             P.RotateHalf);
   AccumulatorCoord At{Batch, Row, Column, RowCount, ColumnCount};
-  keepHeadsInside(W, P, At, Columns, resultColumns());
+  keepColumnsInside(W, P, At, Columns, resultColumns());
   return mapAccumulators(W, P, At, Part, Result, Paired);
 }
 

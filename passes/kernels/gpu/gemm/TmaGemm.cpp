@@ -208,7 +208,7 @@ Value TmaGemm::mapElements(const TileCoord &Where, Value Row, Value Column,
                            Value Part, Value Paired) {
   AccumulatorCoord At{P.hasBatch() ? Where.Batch : Value(), Row, Column,
                       RowCount, ColumnCount};
-  keepHeadsInside(W, P, At, S.partColumns(), resultColumns());
+  keepColumnsInside(W, P, At, S.partColumns(), resultColumns() * S.ClusterN);
   return mapAccumulators(W, P, At, Part, Result, Paired);
 }
 

@@ -61,3 +61,23 @@ func.func @steps(%x: memref<f16>, %y: memref<f16>) attributes {kernel.buffers = 
   bufferization.materialize_in_destination %q in restrict writable %ym : (tensor<8xf16>, memref<8xf16, strided<[1]>>) -> ()
   return
 }
+
+// Of codes 4 bits are stored, which GELU's approximation is told.
+// CHECK-LABEL: gpu.func @codes
+// CHECK: math.erf {{.*}} fastmath<afn> {kernel.stored_bits = 4 : i32} : f32
+func.func @codes(%x: memref<f16>, %y: memref<i8>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %xm = memref.reinterpret_cast %x to offset: [0], sizes: [8], strides: [1] : memref<f16> to memref<8xf16, strided<[1]>>
+  %xt = bufferization.to_tensor %xm restrict : memref<8xf16, strided<[1]>> to tensor<8xf16>
+  %e = tensor.empty() : tensor<8xi8>
+  %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%xt : tensor<8xf16>) outs(%e : tensor<8xi8>) {
+  ^bb0(%a: f16, %o: i8):
+    %w = arith.extf %a : f16 to f32
+    %p = math.erf %w : f32
+    %r = arith.truncf %p : f32 to f8E4M3FN
+    %c = arith.bitcast %r : f8E4M3FN to i8
+    linalg.yield %c : i8
+  } -> tensor<8xi8>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [8], strides: [1] : memref<i8> to memref<8xi8, strided<[1]>>
+  bufferization.materialize_in_destination %q in restrict writable %ym : (tensor<8xi8>, memref<8xi8, strided<[1]>>) -> ()
+  return
+}

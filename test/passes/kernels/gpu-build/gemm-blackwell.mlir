@@ -65,7 +65,7 @@
 // CHECK-NEXT: %[[PART:.*]] = tile.await %[[READ]] : !pending -> !fragment
 // All is in registers: the next tile but one may be multiplied.
 // CHECK-NEXT: tile.release %[[SUMS]][%[[FULL]]]
-// CHECK-NEXT: %[[OUT:.*]] = tile.map %[[PART]] at[%[[ROW:[a-z0-9]+]], %[[COLUMN:[a-z0-9]+]]] within[%[[M]], %[[C64]]] : !fragment -> !fragment1 {
+// CHECK-NEXT: %[[OUT:.*]] = tile.map %[[PART]] at[%[[ROW:[a-z0-9]+]], %[[COLUMN:[a-z0-9]+]]] within[%[[M]]] : !fragment -> !fragment1 {
 // CHECK: memref.load
 // CHECK: arith.maximumf
 // CHECK: }

@@ -67,7 +67,7 @@
 
 // Bias, ReLU and rounding happen in registers.
 // CHECK: %[[PART:.*]] = tile.extract_columns %[[DONE]] from 0
-// CHECK-NEXT: %[[OUT:.*]] = tile.map %[[PART]] at[%[[ROW:[a-z0-9]+]], %[[COLUMN:[a-z0-9]+]]] within[%[[M]], %[[C64]]] : !fragment -> !fragment1 {
+// CHECK-NEXT: %[[OUT:.*]] = tile.map %[[PART]] at[%[[ROW:[a-z0-9]+]], %[[COLUMN:[a-z0-9]+]]] within[%[[M]]] : !fragment -> !fragment1 {
 // CHECK-NEXT: ^bb0(%[[V:.*]]: f32, %{{.*}}: index, %[[J:.*]]: index):
 // CHECK-NEXT: %[[BIAS:.*]] = memref.load %{{.*}}[%[[J]]] : memref<64xbf16, strided<[1]>>
 // CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[BIAS]]
