@@ -28,6 +28,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -40,9 +41,13 @@ constexpr int32_t Threads = 512, WarpThreads = 32;
 constexpr int64_t Warps = Threads / WarpThreads;
 /// Elements of a thread, and of a tile.
 constexpr int64_t Each = 8, Tile = Each * Threads;
-/// Threads that add up the counts of one digit, at most, and counts of each
-/// that are on their way at once.
-constexpr int64_t MostAdders = 4, Ahead = 8;
+/// Counts that a thread loads at once; threads that add up the counts of the
+/// same digits, at most; and loads of each that are on their way at once.
+constexpr int64_t CountLanes = 4, MostAdders = 8, Ahead = 8;
+/// One wave of blocks orders a long row, and two on a multiprocessor wait for
+/// one another's barriers less. Left alone, ptxas takes more than the 64
+/// registers that leave room for both, or spills.
+constexpr int32_t OrderingBlocks = 2;
 
 /// The digit of a row's elements that a kernel counts or orders.
 struct RowDigits {
@@ -273,7 +278,6 @@ public:
     InOrder = W.shared({Tile}, I64);
     // 16 bits: a tile has fewer elements.
     Ranks = W.shared({Warps, D.Values}, W.B.getIntegerType(16));
-    Starts = W.shared({D.Values}, I32);
     Next = W.shared({D.Values}, I32);
     Offsets = W.shared({D.Values}, I32);
     OfWarps = W.shared({Warps}, I32);
@@ -301,49 +305,64 @@ private:
 
   /// Next[d]: where the first element with digit d of this part goes.
   void findBegins() {
-    int64_t Adders = std::min({Threads / D.Values, MostAdders, D.Parts});
+    int64_t Lanes = std::min(CountLanes, D.Values), Vectors = D.Values / Lanes;
+    int64_t Adders = std::min({Threads / Vectors, MostAdders, D.Parts});
     int64_t Loads = std::min(Ahead, D.Parts / Adders);
     Value Wide32 =
         arith::ConstantOp::create(W.B, W.Loc, W.B.getI64IntegerAttr(32));
-    // The sum over all parts, and above it that over the parts in front.
-    W.when(W.less(Thread, W.index(Adders * D.Values)), [&] {
+    // Of each digit the sum over all parts, and above it that over the parts
+    // in front.
+    W.when(W.less(Thread, W.index(Adders * Vectors)), [&] {
       Value Adder =
-          W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread, W.index(D.Values));
-      Value Digit =
-          W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread, W.index(D.Values));
+          W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread, W.index(Vectors));
+      Value Digit = W.mul(
+          W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread, W.index(Vectors)),
+          W.index(Lanes));
+      SmallVector<Value> Zeros(2 * Lanes, number(0));
       SmallVector<Value> Sums = W.loop(
-          Adder, W.index(D.Parts), W.index(Adders * Loads),
-          {number(0), number(0)}, [&](Value From, ValueRange Sums) {
-            Value All = Sums[0], InFront = Sums[1];
-            SmallVector<Value> Counts, Parts;
-            SmallVector<Value> At(Row);
-            At.append({Value(), Digit});
+          Adder, W.index(D.Parts), W.index(Adders * Loads), Zeros,
+          [&](Value From, ValueRange Before) {
+            SmallVector<Value> Sums(Before), Counts, Parts;
             for (int64_t K = 0; K < Loads; ++K) {
               Parts.push_back(W.add(From, W.index(K * Adders)));
-              At[At.size() - 2] = Parts.back();
-              Counts.push_back(load32(viewOf(D.Counts), At));
+              Counts.push_back(loadCounts(Parts.back(), Digit, Lanes));
             }
             for (auto [Other, Count] : llvm::zip_equal(Parts, Counts)) {
-              All = add32(All, Count);
-              InFront =
-                  add32(InFront, select(W.less(Other, Part), Count, number(0)));
+              Value IsInFront = W.less(Other, Part);
+              for (int64_t I = 0; I < Lanes; ++I) {
+                Value One = vector::ExtractOp::create(W.B, W.Loc, Count, I);
+                Sums[I] = add32(Sums[I], One);
+                Sums[Lanes + I] =
+                    add32(Sums[Lanes + I], select(IsInFront, One, number(0)));
+              }
             }
-            return SmallVector<Value>{All, InFront};
+            return Sums;
           });
-      Value High = arith::ShLIOp::create(
-          W.B, W.Loc, arith::ExtUIOp::create(W.B, W.Loc, I64, Sums[1]), Wide32);
-      Value Both = arith::OrIOp::create(
-          W.B, W.Loc, High, arith::ExtUIOp::create(W.B, W.Loc, I64, Sums[0]));
-      store32(Both, InOrder, Thread);
+      for (int64_t I = 0; I < Lanes; ++I) {
+        Value High = arith::ShLIOp::create(
+            W.B, W.Loc,
+            arith::ExtUIOp::create(W.B, W.Loc, I64, Sums[Lanes + I]), Wide32);
+        Value Both = arith::OrIOp::create(
+            W.B, W.Loc, High, arith::ExtUIOp::create(W.B, W.Loc, I64, Sums[I]));
+        // Lane after lane, so that neighbouring threads store neighbours.
+        Value At = W.add(
+            W.mul(Adder, W.index(D.Values)),
+            W.add(W.index(I * Vectors), W.B.createOrFold<arith::RemUIOp>(
+                                            W.Loc, Thread, W.index(Vectors))));
+        store32(Both, InOrder, At);
+      }
     });
     W.barrier();
     Value Zero64 =
         arith::ConstantOp::create(W.B, W.Loc, W.B.getI64IntegerAttr(0));
     Value Sum = Zero64;
+    Value Own = W.add(
+        W.mul(W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread, W.index(Lanes)),
+              W.index(Vectors)),
+        W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread, W.index(Lanes)));
     for (int64_t K = 0; K < Adders; ++K) {
       // Threads without a digit read some number, and add nothing.
-      Value At =
-          select(IsDigit, W.add(Thread, W.index(K * D.Values)), W.index(0));
+      Value At = select(IsDigit, W.add(Own, W.index(K * D.Values)), W.index(0));
       Value Of = select(IsDigit, load32(InOrder, At), Zero64);
       Sum = arith::AddIOp::create(W.B, W.Loc, Sum, Of);
     }
@@ -352,6 +371,16 @@ private:
         W.B, W.Loc, I32, arith::ShRUIOp::create(W.B, W.Loc, Sum, Wide32));
     Value First = add32(sumInFront(All), InFront);
     W.when(IsDigit, [&] { store32(First, Next, Thread); });
+  }
+
+  /// How often a part has each of some neighbouring digits.
+  Value loadCounts(Value OfPart, Value Digit, int64_t Lanes) {
+    SmallVector<Value> At(Row);
+    At.append({OfPart, Digit});
+    auto Load = vector::LoadOp::create(
+        W.B, W.Loc, VectorType::get({Lanes}, I32), viewOf(D.Counts), At);
+    Load.setAlignment(Lanes * int64_t(sizeof(int32_t)));
+    return Load;
   }
 
   /// The sum of what threads in front have. A barrier stands inside.
@@ -389,8 +418,7 @@ private:
         Value Digit = asIndex(One.Digit);
         Value OfWarp = arith::ExtUIOp::create(W.B, W.Loc, I32,
                                               load32(Ranks, {Warp, Digit}));
-        Value Place = add32(add32(load32(Starts, Digit), OfWarp), Rank);
-        store32(One.X, InOrder, asIndex(Place));
+        store32(One.X, InOrder, asIndex(add32(OfWarp, Rank)));
       });
     W.barrier();
     Value Count = arith::MinSIOp::create(
@@ -409,35 +437,37 @@ private:
     }
   }
 
-  /// Ranks become what warps in front have of a digit; Starts, where digits
-  /// begin in the tile; Offsets, how far from there they are in the row.
+  /// Ranks become where a warp's first element with a digit goes in the tile;
+  /// Offsets, how far from there elements with that digit are in the row.
   void placeDigits() {
     // Of digits that threads have.
     Value Digit = select(IsDigit, Thread, W.index(0));
-    SmallVector<Value> Counts;
-    for (int64_t I = 0; I < Warps; ++I)
-      Counts.push_back(load32(Ranks, {W.index(I), Digit}));
+    auto CountOf = [&](int64_t I) -> Value {
+      return arith::ExtUIOp::create(W.B, W.Loc, I32,
+                                    load32(Ranks, {W.index(I), Digit}));
+    };
     Value Sum = number(0);
-    SmallVector<Value> InFront;
-    for (Value Count : Counts) {
-      InFront.push_back(Sum);
-      Sum = add32(Sum, arith::ExtUIOp::create(W.B, W.Loc, I32, Count));
-    }
+    for (int64_t I = 0; I < Warps; ++I)
+      Sum = add32(Sum, CountOf(I));
     Sum = select(IsDigit, Sum, number(0));
-    // The barrier inside stands between the reads above and the writes.
     Value Start = sumInFront(Sum);
+    // Counts are read again: kept, they would take a register each while a
+    // thread has its elements, their digits and their ranks.
     W.when(IsDigit, [&] {
-      for (auto [I, V] : llvm::enumerate(InFront))
-        store32(arith::TruncIOp::create(W.B, W.Loc, W.B.getIntegerType(16), V),
-                Ranks, {W.index(int64_t(I)), Digit});
+      Value At = Start;
+      for (int64_t I = 0; I < Warps; ++I) {
+        Value Count = CountOf(I);
+        store32(arith::TruncIOp::create(W.B, W.Loc, W.B.getIntegerType(16), At),
+                Ranks, {W.index(I), Digit});
+        At = add32(At, Count);
+      }
       Value First = load32(Next, Digit);
-      store32(Start, Starts, Digit);
       store32(sub32(First, Start), Offsets, Digit);
       store32(add32(First, Sum), Next, Digit);
     });
   }
 
-  Value InOrder, Ranks, Starts, Next, Offsets, OfWarps;
+  Value InOrder, Ranks, Next, Offsets, OfWarps;
   Value IsDigit; ///< a digit has this thread's number
 };
 
@@ -463,6 +493,9 @@ FamilyAnswer queryGpuDigits(FusedKernel &Form, const target::Target &) {
              Grid = (*Rows * shape::Expr(D->Parts)).str()](GpuLaunch &Launch) {
         Launch.Block = {Threads, 1, 1};
         Launch.Grid[0] = Grid;
+        // An open size takes registers through all loops: there is no room.
+        if (D->Counts)
+          Launch.ResidentBlocks = isa<Attribute>(D->Size) ? OrderingBlocks : 1;
         GpuWriter W(Form);
         return D->Counts ? DigitOrder(W, *D).emit()
                          : DigitCounter(W, *D).emit();

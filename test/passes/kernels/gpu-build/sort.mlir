@@ -103,12 +103,14 @@ func.func @count(%x_p: memref<i64>, %y_p: memref<i32>, %n: index, %m: index) att
   return
 }
 
-// The counts of all parts are added up first; elements go through shared memory.
+// The counts of all parts are added up first, of four digits in each thread; elements go through shared memory. Registers are left for
+// one block on a multiprocessor; where the size of a row is known, for two.
 // CHECK-LABEL: gpu.func @order(
 // CHECK-SAME: workgroup(%[[M:.*]] : memref<4096xi64, #gpu.address_space<workgroup>>, %{{.*}} : memref<16x256xi16
 // CHECK-SAME: block = [512, 1, 1]
 // CHECK-SAME: kernel.schedule = #kernel.schedule<"order by 8 bits in 2 parts">
-// CHECK: memref.load %{{.*}} : memref<?x2x256xi32
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK: vector.load %{{.*}} : memref<?x2x256xi32, strided<[512, 256, 1]>>, vector<4xi32>
 // CHECK: gpu.shuffle
 // CHECK: gpu.barrier
 // CHECK: scf.for
@@ -126,5 +128,19 @@ func.func @order(%x_p: memref<i64>, %c_p: memref<i32>, %y_p: memref<i64>, %n: in
   %y_e = tensor.empty(%n, %m) : tensor<?x?xi64>
   %y_t = kernel.order_by_digit %x_t, %c_t shift 40 into %y_e : tensor<?x?xi64>, tensor<?x2x256xi32>
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x?xi64>, memref<?x?xi64, strided<[?, 1]>>) -> ()
+  return
+}
+
+// CHECK-LABEL: gpu.func @order_known(
+// CHECK-SAME: nvvm.minctasm = 2 : i32
+func.func @order_known(%x_p: memref<i64>, %c_p: memref<i32>, %y_p: memref<i64>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 8192], strides: [8192, 1] : memref<i64> to memref<?x8192xi64, strided<[8192, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x8192xi64, strided<[8192, 1]>> to tensor<?x8192xi64>
+  %c_m = memref.reinterpret_cast %c_p to offset: [0], sizes: [%n, 2, 256], strides: [512, 256, 1] : memref<i32> to memref<?x2x256xi32, strided<[512, 256, 1]>>
+  %c_t = bufferization.to_tensor %c_m restrict : memref<?x2x256xi32, strided<[512, 256, 1]>> to tensor<?x2x256xi32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 8192], strides: [8192, 1] : memref<i64> to memref<?x8192xi64, strided<[8192, 1]>>
+  %y_e = tensor.empty(%n) : tensor<?x8192xi64>
+  %y_t = kernel.order_by_digit %x_t, %c_t shift 40 into %y_e : tensor<?x8192xi64>, tensor<?x2x256xi32>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x8192xi64>, memref<?x8192xi64, strided<[8192, 1]>>) -> ()
   return
 }
