@@ -39,7 +39,8 @@ double tapsOf(const ConvSchedule &S, const ConvShape &Shape, double Waves) {
   // Blocks that share a sum have parts of all taps.
   std::vector<uint32_t> Tiles;
   if (S.SplitK == 1)
-    Tiles = liveTapsOfTiles(Shape.Live, Shape.Taps, Shape.Outputs, S.TileN);
+    Tiles = liveTapsOfTiles(Shape.Live, Shape.Taps, Shape.Outputs, S.TileN,
+                            leastLiveTaps(Shape.Channels, S.TileK));
   if (Tiles.empty())
     return double(Shape.Taps);
   double Sum = 0, Most = 0;
@@ -153,7 +154,7 @@ constexpr Cluster Clusters[] = {{1, 1}, {1, 2}, {2, 1}, {4, 1}};
 
 std::vector<uint32_t>
 schedule::liveTapsOfTiles(const std::vector<int64_t> &Live, int64_t Taps,
-                          int64_t Outputs, int64_t TileN) {
+                          int64_t Outputs, int64_t TileN, int64_t Least) {
   if (Live.empty())
     return {};
   auto All = uint32_t((uint64_t(1) << Taps) - 1);
@@ -165,6 +166,8 @@ schedule::liveTapsOfTiles(const std::vector<int64_t> &Live, int64_t Taps,
     int64_t Last = std::min(First + TileN, Outputs) - 1;
     for (int64_t P = First / Part; P <= Last / Part; ++P)
       Mask |= uint32_t(Live[size_t(P)]);
+    for (int64_t Tap = 0; Tap < Taps && std::popcount(Mask) < Least; ++Tap)
+      Mask |= uint32_t(1) << Tap;
     Saves |= Mask != All;
     Tiles.push_back(Mask);
   }
@@ -214,7 +217,9 @@ std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
     // Sums of different lengths: all blocks have those of one length at a time,
     // or some would have the long ones alone.
     if (S.SplitK == 1 &&
-        !liveTapsOfTiles(Shape.Live, Shape.Taps, Shape.Outputs, N).empty())
+        !liveTapsOfTiles(Shape.Live, Shape.Taps, Shape.Outputs, N,
+                         leastLiveTaps(Shape.Channels, S.TileK))
+             .empty())
       S.GroupM = int64_t(clustersAtOnce(S.blocks(), T));
     S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
     // A wider tile spills what the epilogue reads; beside sums of FP8, which

@@ -39,11 +39,16 @@ struct ConvShape {
   std::vector<int64_t> Live;
 };
 
-/// For each tile of `TileN` outputs, a mask of the taps that one of them has;
-/// empty where that is all for each.
+/// For each tile of `TileN` outputs, a mask of the taps that one of them has,
+/// at least `Least`; empty where that is all for each.
 std::vector<uint32_t> liveTapsOfTiles(const std::vector<int64_t> &Live,
                                       int64_t Taps, int64_t Outputs,
-                                      int64_t TileN);
+                                      int64_t TileN, int64_t Least);
+/// Of channels in slices of `TileK`, so many taps that a tile has two steps:
+/// ptxas serialises the products of a sum that may end after the first one.
+inline int64_t leastLiveTaps(int64_t Channels, int64_t TileK) {
+  return Channels > TileK ? 1 : 2;
+}
 
 /// `TileK`: channels of a slice. Blocks share outputs alone, not pixels:
 /// `ClusterN` is 1.

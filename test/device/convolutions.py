@@ -207,7 +207,7 @@ def filter_values(case):
 
 def cases():
     for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("windows", WINDOWS), ("few", FEW), ("tf32", TF32), ("transposed", TRANSPOSED),
-                            ("small", [*SMALL, *SMALL_TRANSPOSED])):
+                            ("small", dict.fromkeys([*SMALL, *SMALL_TRANSPOSED]))):
         for case in shapes:
             yield {"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size,
                    "dims": [f"batch=1..256:opt={case.batch}"], "options": ("--precision", "fp32") if case.type == "fp32" else (), "model": functools.partial(model, case)}

@@ -137,15 +137,19 @@ TEST(ConvSchedule, EpiloguesOfManyInstructionsCost) {
 // twice 64 have two, the last have all.
 TEST(ConvSchedule, TilesHaveTheTapsOfTheirOutputs) {
   const std::vector<int64_t> Live = {1, 3, 5, 15};
-  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 64), ElementsAre(1, 3, 5, 15));
-  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 128), ElementsAre(3, 15));
-  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 192), ElementsAre(7, 15));
-  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 256), IsEmpty());
-  EXPECT_THAT(liveTapsOfTiles({}, 4, 256, 64), IsEmpty());
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 64, 1), ElementsAre(1, 3, 5, 15));
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 128, 1), ElementsAre(3, 15));
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 192, 1), ElementsAre(7, 15));
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 256, 1), IsEmpty());
+  EXPECT_THAT(liveTapsOfTiles({}, 4, 256, 64, 1), IsEmpty());
   // Tiles begin inside of parts, and the last is not whole.
-  EXPECT_THAT(liveTapsOfTiles(Live, 4, 96, 64), ElementsAre(7, 15));
-  EXPECT_THAT(liveTapsOfTiles({2, int64_t(1) << 31}, 32, 128, 64),
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 96, 64, 1), ElementsAre(7, 15));
+  EXPECT_THAT(liveTapsOfTiles({2, int64_t(1) << 31}, 32, 128, 64, 1),
               ElementsAre(2, uint32_t(1) << 31));
+  // Of few channels a tile has two taps, be they zeros.
+  EXPECT_THAT(liveTapsOfTiles(Live, 4, 256, 64, 2), ElementsAre(3, 3, 5, 15));
+  EXPECT_EQ(leastLiveTaps(64, 64), 2);
+  EXPECT_EQ(leastLiveTaps(65, 64), 1);
 }
 
 TEST(ConvSchedule, TapsThatAreLeftOutCostNothing) {

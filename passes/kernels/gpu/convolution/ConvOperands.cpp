@@ -191,9 +191,11 @@ bool ConvSteps::leavesOutTaps(int64_t Columns) const {
 }
 
 std::vector<uint32_t> ConvSteps::tilesWith(int64_t Columns) const {
-  return schedule::liveTapsOfTiles({Conv.Live.begin(), Conv.Live.end()},
-                                   Conv.taps(),
-                                   Conv.P.N.asConstant().value_or(0), Columns);
+  int64_t Least = schedule::leastLiveTaps(
+      Conv.Channels.asConstant().value_or(Slice), Slice);
+  return schedule::liveTapsOfTiles(
+      {Conv.Live.begin(), Conv.Live.end()}, Conv.taps(),
+      Conv.P.N.asConstant().value_or(0), Columns, std::min(Least, Conv.taps()));
 }
 
 /// Tiles with the same taps follow one another: one comparison for each such
@@ -215,6 +217,8 @@ Value ConvSteps::liveTaps(GpuWriter &W, Value Column, int64_t Columns) const {
 Value ConvSteps::countLive(GpuWriter &W, Value Live) const {
   Value Taps = math::CtPopOp::create(W.B, W.Loc, Live);
   Value Steps = compute<arith::MulIOp>(W, Taps, SliceCount);
+  // Each tile has two, which LLVM does not see.
+  Steps = compute<arith::MaxUIOp>(W, Steps, i32(W, 2));
   return W.mul(toIndex(W, Steps), W.index(Slice));
 }
 
