@@ -57,7 +57,7 @@ class Case:
         return (f"{self.batch}x{by(self.size)}x{self.channels}.{by(self.filter)}x{self.outputs}"
                 + (f".s{self.stride}" if self.stride > 1 else "") + (f".d{self.dilation}" if self.dilation > 1 else "")
                 + (f".g{self.groups}" if self.groups > 1 else "") + (".residual" if self.residual else "")
-                + (".transposed" if self.transposed else "") + (f".more{self.more}" if self.more else "") + ("" if self.act else ".linear") + ("" if self.type == "fp16" else f".{self.type}"))
+                + (".transposed" if self.transposed else "") + (".unpadded" if self.transposed and not any(self.pad) else "") + (f".more{self.more}" if self.more else "") + ("" if self.act else ".linear") + ("" if self.type == "fp16" else f".{self.type}"))
 
 
 def bottlenecks():
@@ -207,7 +207,7 @@ def filter_values(case):
 
 def cases():
     for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("windows", WINDOWS), ("few", FEW), ("tf32", TF32), ("transposed", TRANSPOSED),
-                            ("small", dict.fromkeys([*SMALL, *SMALL_TRANSPOSED]))):
+                            ("small", [*SMALL, *SMALL_TRANSPOSED])):
         for case in shapes:
             yield {"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size,
                    "dims": [f"batch=1..256:opt={case.batch}"], "options": ("--precision", "fp32") if case.type == "fp32" else (), "model": functools.partial(model, case)}
