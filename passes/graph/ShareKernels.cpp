@@ -63,8 +63,9 @@ bool isReadBy(Value Number, bool (*Reads)(Operation *)) {
 }
 
 /// A number of f32 that is only a factor or a term. What else a number may be,
-/// as a bound of codes or an epsilon, kernels know by its value, and so do
-/// those of attention where it is not a factor of the result.
+/// as a bound of codes, kernels know by its value: by a known divisor they find
+/// codes without a division. Those of attention know what is not a factor of
+/// the result, too.
 bool isScalar(Operation *Op) {
   auto Constant = dyn_cast<ConstantOp>(Op);
   auto Region = Op->getParentOfType<RegionOp>();
@@ -73,7 +74,7 @@ bool isScalar(Operation *Op) {
     return false;
   if (!attentionOf(Region))
     return isReadBy(Constant.getResult(), [](Operation *User) {
-      return isa<MulOp, AddOp, SubOp, DivOp>(User);
+      return isa<MulOp, AddOp, SubOp>(User);
     });
   return isReadBy(Constant.getResult(), [](Operation *User) {
     return isa<MulOp>(User) && isOfAttention(User->getOperand(0));

@@ -15,12 +15,20 @@
 // CHECK: graph.region "second"(%[[H]], %{{.*}})
 // CHECK: graph.region "third"(%{{[^,]*}})
 // CHECK: graph.constant dense<4.000000e+00>
+// CHECK: graph.region "fourth"(%{{[^,]*}})
+// CHECK: graph.constant dense<6.000000e+00>
+// CHECK: graph.region "fifth"(%{{[^,]*}})
+// CHECK: graph.constant dense<7.000000e+00>
 
 // KERNELS: plan.launch @first
 // KERNELS: plan.launch @first
 // KERNELS: plan.launch @third
+// KERNELS: plan.launch @fourth
+// KERNELS: plan.launch @fifth
 // KERNELS: func.func @first
 // KERNELS: func.func @third
+// KERNELS: func.func @fourth
+// KERNELS: func.func @fifth
 // KERNELS-NOT: func.func @
 func.func @main(%x: !graph.tensor<[n, 8], f32> {graph.name = "x"}) -> (!graph.tensor<[n, 8], f32> {graph.name = "y"}) {
   %0 = graph.region "first"(%x) : (!graph.tensor<[n, 8], f32>) -> !graph.tensor<[n, 8], f32> {
@@ -57,5 +65,20 @@ func.func @main(%x: !graph.tensor<[n, 8], f32> {graph.name = "x"}) -> (!graph.te
     %m = graph.mul %a, %s : <[n, 8], f32>
     graph.yield %m : !graph.tensor<[n, 8], f32>
   }
-  return %2 : !graph.tensor<[n, 8], f32>
+  // Divisors stay in their kernels.
+  %3 = graph.region "fourth"(%2) : (!graph.tensor<[n, 8], f32>) -> !graph.tensor<[n, 8], f32> {
+  ^bb0(%a: !graph.tensor<[n, 8], f32>):
+    %c = graph.constant dense<6.0> : tensor<1x1xf32>
+    %s = graph.broadcast %c : <[1, 1], f32> to <[n, 8], f32>
+    %m = graph.div %a, %s : <[n, 8], f32>
+    graph.yield %m : !graph.tensor<[n, 8], f32>
+  }
+  %4 = graph.region "fifth"(%3) : (!graph.tensor<[n, 8], f32>) -> !graph.tensor<[n, 8], f32> {
+  ^bb0(%a: !graph.tensor<[n, 8], f32>):
+    %c = graph.constant dense<7.0> : tensor<1x1xf32>
+    %s = graph.broadcast %c : <[1, 1], f32> to <[n, 8], f32>
+    %m = graph.div %a, %s : <[n, 8], f32>
+    graph.yield %m : !graph.tensor<[n, 8], f32>
+  }
+  return %4 : !graph.tensor<[n, 8], f32>
 }

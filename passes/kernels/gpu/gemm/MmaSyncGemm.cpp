@@ -300,7 +300,9 @@ Value MmaSyncGemm::mapPart(Value Acc, Value Row, Value Column, int64_t First,
     Paired = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc, First,
                                             P.RotateHalf);
   AccumulatorCoord At{Batch, Row, Column, RowCount, ColumnCount};
-  keepColumnsInside(W, P, At, Columns, resultColumns());
+  // The columns of a block that takes several groups end before its tile does.
+  if (P.RotateHalf)
+    keepColumnsInside(W, P, At, Columns, resultColumns());
   return mapAccumulators(W, P, At, Part, Result, Paired);
 }
 
