@@ -74,15 +74,20 @@ Value slicedBy(linalg::GenericOp Op, std::array<int64_t, 4> &Start) {
   return Extract.getTensor();
 }
 
-/// The constant that a tensor is filled with, or that fills what it repeats.
-std::optional<double> filledWith(Value Tensor) {
+/// The tensor whose elements are all that `Tensor` repeats.
+Value throughBroadcasts(Value Tensor) {
   while (auto Op = Tensor.getDefiningOp<linalg::GenericOp>()) {
     if (Op.getNumDpsInputs() != 1 || Op.getBody()->getTerminator()->getOperand(
                                          0) != Op.getBody()->getArgument(0))
-      return std::nullopt;
+      return Tensor;
     Tensor = Op.getDpsInputOperand(0)->get();
   }
-  auto Fill = Tensor.getDefiningOp<linalg::FillOp>();
+  return Tensor;
+}
+
+/// The constant that a tensor is filled with, or that fills what it repeats.
+std::optional<double> filledWith(Value Tensor) {
+  auto Fill = throughBroadcasts(Tensor).getDefiningOp<linalg::FillOp>();
   FloatAttr Of;
   if (!Fill || !matchPattern(Fill.value(), m_Constant(&Of)))
     return std::nullopt;
@@ -91,13 +96,7 @@ std::optional<double> filledWith(Value Tensor) {
 
 /// The argument whose one number a tensor repeats.
 std::optional<unsigned> repeatedArgument(Value Tensor) {
-  while (auto Op = Tensor.getDefiningOp<linalg::GenericOp>()) {
-    if (Op.getNumDpsInputs() != 1 || Op.getBody()->getTerminator()->getOperand(
-                                         0) != Op.getBody()->getArgument(0))
-      return std::nullopt;
-    Tensor = Op.getDpsInputOperand(0)->get();
-  }
-  Value Memref = viewOf(Tensor);
+  Value Memref = viewOf(throughBroadcasts(Tensor));
   auto View = Memref ? Memref.getDefiningOp<memref::ReinterpretCastOp>()
                      : memref::ReinterpretCastOp();
   if (!View || !View.getType().hasStaticShape() ||

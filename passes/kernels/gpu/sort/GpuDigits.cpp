@@ -344,7 +344,7 @@ private:
             arith::ExtUIOp::create(W.B, W.Loc, I64, Sums[Lanes + I]), Wide32);
         Value Both = arith::OrIOp::create(
             W.B, W.Loc, High, arith::ExtUIOp::create(W.B, W.Loc, I64, Sums[I]));
-        // Lane after lane, so that neighbouring threads store neighbours.
+        // Lane after lane, so that stores of a warp are coalesced.
         Value At = W.add(
             W.mul(Adder, W.index(D.Values)),
             W.add(W.index(I * Vectors), W.B.createOrFold<arith::RemUIOp>(
