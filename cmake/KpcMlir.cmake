@@ -2,7 +2,7 @@
 #
 #   kpc_add_mlir_library(NAME SOURCES … [LINK …] [DEPENDS …] [PRECOMPILED kpc_import_pch])
 #                                                              a library on MLIR, with a shared precompiled header
-#   kpc_add_mlir_precompiled(NAME header)                      such a header
+#   kpc_add_mlir_precompiled(NAME header [option …])           such a header
 #   kpc_add_mlir_executable(NAME SOURCES … [LINK …])
 #   kpc_link_tool_statically(NAME)                             with KPC_STATIC_TOOLS this program takes LLVM's archives
 #   kpc_add_dialect(NAME DIALECT name TD Ops.td [PREFIX file])  TableGen for a dialect; target NAME
@@ -50,14 +50,15 @@ endfunction()
 
 # A library of nothing but a precompiled header, for targets with REUSE_FROM. kpc_dialects_pch has MLIR's own headers and
 # those of all dialects: 0.4–1.4 s a file instead of 9. Front ends take kpc_import_pch. What a file does not use of a header
-# costs it nothing: clang reads a declaration when it is named.
+# costs it nothing: clang reads a declaration when it is named. Options are also those of each file that takes the header.
 function(kpc_add_mlir_precompiled target header)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${target}.cpp CONTENT "")
   add_library(${target} OBJECT ${PROJECT_BINARY_DIR}/${target}.cpp)
   target_link_libraries(${target} PUBLIC kpc_mlir)
   kpc_target_defaults(${target})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${target} PRIVATE -fPIC "SHELL:-Xclang -fno-pch-timestamp")
+  target_compile_options(${target} PRIVATE -fPIC "SHELL:-Xclang -fno-pch-timestamp" ${ARGN})
+  set_property(GLOBAL PROPERTY ${target}_options ${ARGN})
   target_precompile_headers(${target} PRIVATE ${header})
 endfunction()
 
@@ -65,8 +66,8 @@ function(kpc_mlir_defaults target precompiled)
   kpc_target_defaults(${target})
   # An executable would be compiled with -fPIE, which the header's -fPIC does not match.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${target} PRIVATE -fPIC)
-  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  get_property(options GLOBAL PROPERTY ${precompiled}_options)
+  target_compile_options(${target} PRIVATE -fPIC "SHELL:-Xclang -fno-pch-timestamp" ${options})
   target_precompile_headers(${target} REUSE_FROM ${precompiled})
 endfunction()
 

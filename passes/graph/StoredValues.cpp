@@ -127,6 +127,8 @@ bool becomesCodes(Value V) {
 /// A contraction is heavy from this share of what contractions do on average:
 /// less, and its time is nothing to the model's.
 constexpr double LeastShare = 1.0 / 16;
+/// Multiply-adds that take about 10 us as loops, which no model notices.
+constexpr double LeastWork = 1 << 21;
 
 /// The contractions that take the time, which tensor cores save.
 class HeavyContractions {
@@ -135,9 +137,9 @@ public:
   bool contains(Operation *Op) const { return Root.contains(Op); }
   /// Whether `V`, as it is, is an operand of one.
   bool read(Value V) const;
+  static double workOf(Operation *Op, const shape::Facts &Facts);
 
 private:
-  static double workOf(Operation *Op, const shape::Facts &Facts);
   DenseSet<Operation *> Root;
 };
 
@@ -204,6 +206,7 @@ private:
   bool isForTensorCores(Value V);
   void sortOut(Value V);
   void narrowBesideWeights();
+  void narrowWeightsOfNarrow();
   bool takeFromBudget(Value V);
   int64_t &budgetOf(Value V) {
     return V.getDefiningOp<WeightOp>() ? WeightBudget : ValueBudget;
@@ -369,6 +372,33 @@ void StorageChoice::narrowBesideWeights() {
   });
 }
 
+/// The same the other way: the weights of a contraction whose other factor is
+/// narrow, although it does little of the model's work. As loops of two types
+/// it would take 100 times as long.
+void StorageChoice::narrowWeightsOfNarrow() {
+  Func.walk([&](RegionOp Region) {
+    auto RootOfArgument = [&](Value V) -> Value {
+      while (isa_and_present<BroadcastOp, ReshapeOp, SliceOp, TransposeOp>(
+          V.getDefiningOp()))
+        V = V.getDefiningOp()->getOperand(0);
+      auto Argument = dyn_cast<BlockArgument>(V);
+      return Argument ? rootOf(Region.getInputs()[Argument.getArgNumber()])
+                      : Value();
+    };
+    for (Operation &Op : Region.getBody().front()) {
+      if (!isa<MatmulOp, ConvOp>(Op) ||
+          HeavyContractions::workOf(&Op, Facts) < LeastWork)
+        continue;
+      Value Left = RootOfArgument(Op.getOperand(0)),
+            Right = RootOfArgument(Op.getOperand(1));
+      if (Left && Right && Narrow.contains(Left) &&
+          llvm::is_contained(Candidates, Right) &&
+          Right.getDefiningOp<WeightOp>())
+        Narrow.insert(Right);
+    }
+  });
+}
+
 SmallVector<Value> StorageChoice::run() {
   Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
     if (auto Region = dyn_cast<RegionOp>(Op))
@@ -400,6 +430,7 @@ SmallVector<Value> StorageChoice::run() {
   }
 
   narrowBesideWeights();
+  narrowWeightsOfNarrow();
   SmallVector<Value> Ordered;
   Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
     llvm::copy_if(Op->getResults(), std::back_inserter(Ordered),

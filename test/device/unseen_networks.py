@@ -5,12 +5,13 @@
 """Networks that nobody tuned for, beside PyTorch: with kpc's default precision, and in fp16.
 
     python3 unseen_networks.py FOLDER --kpc kpc --runtime libkpc_runtime.so [--json FILE] [--only REGEX] [--rounds 5]
-                               [--precision model,fp16] [--arch sm_90a]
+                               [--precision model,fp16] [--arch sm_90a] [--compile]
 
 Each network is exported by PyTorch's dynamo exporter with a dynamic batch and random weights, and compiled once a
 precision, tuned for its last batch. PyTorch's side is eager, recorded as a CUDA graph: in fp32 with TF32 allowed beside
-`model` and `tf32`, with TF32 off beside `fp32`, else in 16 bits, images channels-last. `error` and `torch_error` are
-RMS errors against PyTorch in fp32 without TF32, `ratio` is PyTorch's time over kpc's; the sides take turns.
+`model` and `tf32`, with TF32 off beside `fp32`, else in 16 bits, images channels-last. With --compile,
+torch.compile(mode="reduce-overhead") is another side, compiled for each batch. `error` and `torch_error` are RMS errors
+against PyTorch in fp32 without TF32, `ratio` is the time of PyTorch's faster side over kpc's; the sides take turns.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 import traceback
 
 import torch
@@ -139,7 +141,32 @@ def prepare(network, options):
         path.with_suffix(f".{precision}.log").write_text(said)
         if done.returncode:
             problems[precision] = said[-500:]
+    if options.compile:
+        compile_ahead(network, options)
     return problems
+
+
+def peer(module, network, precision):
+    """PyTorch's module and its input's form."""
+    dtype, images = TYPES[precision], len(network.shape) == 3
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
+    last = {"memory_format": torch.channels_last} if images and dtype != torch.float32 else {}
+    theirs = copy.deepcopy(module).cuda().to(dtype)
+    return theirs.to(**last) if last else theirs, lambda x: (x.to(dtype) if x.is_floating_point() else x).contiguous(**last)
+
+
+def compile_ahead(network, options):
+    """Fills torch.compile's cache on disk, so that networks compile at the same time and are measured one by one."""
+    torch.backends.cudnn.benchmark = True
+    for precision in options.precision:
+        try:
+            theirs, form = peer(make(network), network, precision)
+            for batch in network.batches:
+                torch.compiler.reset()
+                network_sides.compiled(theirs)(form(feed(network, batch).cuda()))
+        except Exception:
+            print(f"{network.name} {precision}: torch.compile: {traceback.format_exc()[-300:]}", flush=True)
+    torch.cuda.empty_cache()
 
 
 def recorded(module, x):
@@ -155,23 +182,33 @@ def recorded(module, x):
     return graph.replay, y
 
 
+def compiled_call(module, x, row):
+    """A call of the module by torch.compile for these sizes alone; None where that fails."""
+    torch.compiler.reset()
+    fast = network_sides.compiled(module)
+    start = time.monotonic()
+    try:
+        for _ in range(3):
+            fast(x)
+        torch.cuda.synchronize()
+    except Exception:
+        print(f"torch.compile: {traceback.format_exc()[-300:]}", flush=True)
+        return None
+    row["compile_seconds"] = time.monotonic() - start
+    return lambda: fast(x)
+
+
 def measure(network, precision, module, options):
     rows = []
     wide = copy.deepcopy(module).cuda()
-    dtype = TYPES[precision]
-    images = len(network.shape) == 3
-    theirs = copy.deepcopy(wide).to(dtype)
-    if images and dtype != torch.float32:
-        theirs = theirs.to(memory_format=torch.channels_last)
+    theirs, form = peer(module, network, precision)
     session = Session(options.runtime, str(options.folder / f"{network.name}.{precision}.kpc"))
     for batch in network.batches:
         x = feed(network, batch).cuda()
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         want = wide(x)
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
-        own = x.to(dtype) if x.is_floating_point() else x
-        if images and dtype != torch.float32:
-            own = own.to(memory_format=torch.channels_last)
+        own = form(x)
         replay, y = recorded(theirs, own)
         replay()
         torch.cuda.synchronize()
@@ -179,11 +216,15 @@ def measure(network, precision, module, options):
         out = {"y": torch.empty_like(want, memory_format=torch.contiguous_format)}
         given = {"x": x}
         row["error"], row["same"] = network_sides.results(session, given, out, [want])
-        times = network_sides.medians({"kpc": lambda: session.run(given, out), "torch": replay}, options.rounds)
-        row.update(times, ratio=times["torch"] / times["kpc"])
+        sides = {"kpc": lambda: session.run(given, out), "torch": replay}
+        if options.compile:
+            sides["compile"] = compiled_call(theirs, own, row)
+        times = network_sides.medians({name: call for name, call in sides.items() if call}, options.rounds)
+        row.update(times, ratio=min(us for name, us in times.items() if name != "kpc") / times["kpc"])
         rows.append(row)
         print(f"{network.name:20} {batch:3} {precision:6} error {row['error']:.1e} PyTorch's {row['torch_error']:.1e}  "
-              f"{'same' if row['same'] else 'NOT THE SAME'}  kpc {row['kpc']:9.1f} us  PyTorch {row['torch']:9.1f}  {row['ratio']:.3f}",
+              f"{'same' if row['same'] else 'NOT THE SAME'}  kpc {row['kpc']:9.1f} us  PyTorch {row['torch']:9.1f}"
+              f"{' compile %9.1f' % row['compile'] if 'compile' in row else ''}  {row['ratio']:.3f}",
               flush=True)
     session.close()
     return rows
@@ -200,6 +241,7 @@ def main():
     parser.add_argument("--arch", default="sm_90a")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=7)
+    parser.add_argument("--compile", action="store_true", help="torch.compile as another side")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     chosen = [network for network in NETWORKS if re.search(options.only, network.name)]

@@ -8,10 +8,10 @@
 ///
 /// \file
 /// Neighbouring threads reduce neighbouring columns, so that they read whole
-/// lines together. The rows are divided among the groups of a block, whose
-/// partial results are joined in shared memory in the groups' order. Columns
-/// may be several loops that are contiguous in memory, such as channels in
-/// groups.
+/// lines together. A thread has as many columns as one access loads. The rows
+/// are divided among the groups of a block, whose partial results are joined in
+/// shared memory in the groups' order. Columns may be several loops that are
+/// contiguous in memory, such as channels in groups.
 ///
 ///   32 columns or more              3 columns: a warp reads 10 rows and more
 ///
@@ -33,7 +33,7 @@ namespace kpc::kernels {
 namespace {
 
 /// Threads along a line, at most; where a line has fewer columns, as many.
-constexpr int32_t MostColumns = 32;
+constexpr int32_t MostThreads = 32;
 /// Groups that are joined one after another; more are joined in halves.
 constexpr int32_t MostInTurn = 32;
 /// Fewer rows: one thread does them all (GpuWindow).
@@ -52,17 +52,39 @@ int32_t chooseGroups(int64_t Blocks, int64_t Rows, const target::Target &T) {
 
 /// How the threads of a block share rows and columns.
 struct ColumnBlock {
-  int32_t Columns, Groups;
+  int32_t Threads; ///< along a line
+  int32_t Groups;
+  unsigned Lanes; ///< columns of a thread
+  int64_t Unroll; ///< rows of a thread whose loads are in flight together
+
+  int32_t columns() const { return Threads * int32_t(Lanes); }
 };
 
 /// Of narrow lines, a warp has several: there are as many threads as for 32
 /// columns, and neighbours in memory are read by neighbours all the same.
-ColumnBlock chooseBlock(int64_t Outer, int64_t Width, int64_t Rows,
-                        const target::Target &T) {
-  auto Columns = int32_t(std::clamp<int64_t>(Width, 1, MostColumns));
-  int64_t Blocks = Outer * ((Width + Columns - 1) / Columns);
-  int32_t Groups = chooseGroups(Blocks, Rows, T);
-  return {Columns, Groups * MostColumns / Columns};
+ColumnBlock chooseBlock(const Reduction &R, int64_t Outer, int64_t Width,
+                        int64_t Rows, const target::Target &T) {
+  ColumnBlock Block;
+  Block.Lanes = R.lanesAlong(R.Innermost, T.Can.WidestAccess);
+  auto Blocks = [&] {
+    Block.Threads =
+        int32_t(std::clamp<int64_t>(Width / Block.Lanes, 1, MostThreads));
+    return Outer * ((Width + Block.columns() - 1) / Block.columns());
+  };
+  // Wide accesses are worth less than a chip that is full.
+  while (Block.Lanes > 1 && Blocks() < T.Cost.SmCount)
+    Block.Lanes /= 2;
+  Block.Groups = chooseGroups(Blocks(), Rows, T) * MostThreads / Block.Threads;
+  // A body of many operations keeps a thread busy between two loads.
+  constexpr int64_t MostOperations = 64;
+  linalg::LinalgOp Op = R.Op;
+  int64_t Operations =
+      int64_t(Op.getBlock()->getOperations().size()) * Block.Lanes;
+  Block.Unroll = 4;
+  while (Block.Unroll > 1 && (Block.Unroll * Operations > MostOperations ||
+                              Block.Unroll * Block.Groups > Rows))
+    Block.Unroll /= 2;
+  return Block;
 }
 
 /// Joins the groups' partial results of each column; group 0 has them.
@@ -83,42 +105,146 @@ void joinInTurn(GpuWriter &W, const Reduction &R, const ColumnBlock &Block,
 
 /// The same of many groups: the first half takes what the second has.
 void joinInHalves(GpuWriter &W, const Reduction &R, const ColumnBlock &Block,
-                  ArrayRef<Value> Memory, Value Column, Value Group,
-                  SmallVectorImpl<Value> &Partial) {
+                  ArrayRef<Value> Memory, ArrayRef<Value> Columns,
+                  Value Group) {
   for (int32_t Left = Block.Groups; Left > 1;) {
     int32_t Half = (Left + 1) / 2;
     W.when(W.less(Group, W.index(Left - Half)), [&] {
       Value Other = W.add(Group, W.index(Half));
-      for (auto [I, M] : llvm::enumerate(Memory)) {
-        Partial[I] = combine(
-            W, R.Combiners[I],
-            memref::LoadOp::create(W.B, W.Loc, M, ValueRange{Group, Column}),
-            memref::LoadOp::create(W.B, W.Loc, M, ValueRange{Other, Column}));
-        memref::StoreOp::create(W.B, W.Loc, Partial[I], M,
-                                ValueRange{Group, Column});
-      }
+      for (auto [Combiner, M] : llvm::zip_equal(R.Combiners, Memory))
+        for (Value Column : Columns) {
+          auto Load = [&](Value From) -> Value {
+            return memref::LoadOp::create(W.B, W.Loc, M,
+                                          ValueRange{From, Column});
+          };
+          memref::StoreOp::create(
+              W.B, W.Loc, combine(W, Combiner, Load(Group), Load(Other)), M,
+              ValueRange{Group, Column});
+        }
     });
     W.barrier();
     Left = Half;
   }
-  for (auto [I, M] : llvm::enumerate(Memory))
-    Partial[I] =
-        memref::LoadOp::create(W.B, W.Loc, M, ValueRange{W.index(0), Column});
 }
 
-void joinGroups(GpuWriter &W, const Reduction &R, const ColumnBlock &Block,
-                Value Column, Value Group, SmallVectorImpl<Value> &Partial) {
-  SmallVector<Value> Memory;
-  for (Value V : Partial) {
-    Memory.push_back(W.shared({Block.Groups, Block.Columns}, V.getType()));
-    memref::StoreOp::create(W.B, W.Loc, V, Memory.back(),
-                            ValueRange{Group, Column});
+/// Leaves the results of each column of the block to one thread. Gives that
+/// column; threads whose number is beyond the columns have none.
+Value joinGroups(GpuWriter &W, const Reduction &R, const ColumnBlock &Block,
+                 Value Thread, Value Group,
+                 ArrayRef<SmallVector<Value>> OfLanes,
+                 SmallVectorImpl<Value> &Results) {
+  SmallVector<Value> Memory, Columns;
+  for (unsigned L = 0; L < Block.Lanes; ++L)
+    Columns.push_back(W.add(W.mul(Thread, W.index(Block.Lanes)), W.index(L)));
+  for (auto [I, V] : llvm::enumerate(OfLanes.front())) {
+    Memory.push_back(W.shared({Block.Groups, Block.columns()}, V.getType()));
+    for (auto [Column, Partial] : llvm::zip_equal(Columns, OfLanes))
+      memref::StoreOp::create(W.B, W.Loc, Partial[I], Memory.back(),
+                              ValueRange{Group, Column});
   }
   W.barrier();
-  if (Block.Groups <= MostInTurn)
-    joinInTurn(W, R, Block, Memory, Column, Partial);
+  bool InTurn = Block.Groups <= MostInTurn;
+  if (!InTurn)
+    joinInHalves(W, R, Block, Memory, Columns, Group);
+  Value Own = W.add(W.mul(Group, W.index(Block.Threads)), Thread);
+  // Threads without a column load another's.
+  Value Column =
+      arith::MinUIOp::create(W.B, W.Loc, Own, W.index(Block.columns() - 1));
+  Results.assign(Memory.size(), Value());
+  if (InTurn)
+    joinInTurn(W, R, Block, Memory, Column, Results);
   else
-    joinInHalves(W, R, Block, Memory, Column, Group, Partial);
+    for (auto [Result, M] : llvm::zip_equal(Results, Memory))
+      Result =
+          memref::LoadOp::create(W.B, W.Loc, M, ValueRange{W.index(0), Column});
+  return Own;
+}
+
+/// A thread's rows: every one of its group.
+class RowWalk {
+public:
+  RowWalk(GpuWriter &W, Reduction &R, const ColumnBlock &Block,
+          ArrayRef<Value> At)
+      : W(W), R(R), Block(Block), At(At) {}
+
+  /// Partial results of each lane, of the rows below `End` where `Inside`.
+  LogicalResult walk(Value Group, Value Inside,
+                     SmallVectorImpl<SmallVector<Value>> &OfLanes);
+
+private:
+  SmallVector<Value> addRow(Value Row, ValueRange Carried);
+  SmallVector<Value> addRows(Value From, Value End, int64_t Count,
+                             ValueRange Carried);
+
+  GpuWriter &W;
+  Reduction &R;
+  const ColumnBlock &Block;
+  SmallVector<Value> At;
+  LogicalResult Result = success();
+};
+
+SmallVector<Value> RowWalk::addRow(Value Row, ValueRange Carried) {
+  SmallVector<Value> Reduced =
+      W.split(Row, R.ReducedSizes, Reduction::boundOf(R.ReducedSizes));
+  SmallVector<Value> Sums, Place(At);
+  LaneLoads Loads(W, Block.Lanes);
+  Loads.begin(At.back());
+  for (unsigned L = 0; L < Block.Lanes; ++L) {
+    Place.back() = Loads.at(L);
+    SmallVector<Value> Next;
+    if (failed(W.Emitter.body(
+            W.B, R.Op, loopValues(R, Place, Reduced),
+            Carried.slice(L * R.Combiners.size(), R.Combiners.size()), Next))) {
+      Result = failure();
+      break;
+    }
+    Sums.append(Next);
+  }
+  Loads.end();
+  return failed(Result) ? SmallVector<Value>(Carried) : Sums;
+}
+
+/// `Count` rows at a time, each a group behind the one before.
+SmallVector<Value> RowWalk::addRows(Value From, Value End, int64_t Count,
+                                    ValueRange Carried) {
+  return W.loop(From, End, W.index(Block.Groups * Count), Carried,
+                [&](Value First, ValueRange Sums) {
+                  SmallVector<Value> Next(Sums);
+                  for (int64_t I = 0; I < Count; ++I)
+                    Next =
+                        addRow(W.add(First, W.index(I * Block.Groups)), Next);
+                  return Next;
+                });
+}
+
+LogicalResult RowWalk::walk(Value Group, Value Inside,
+                            SmallVectorImpl<SmallVector<Value>> &OfLanes) {
+  SmallVector<Value> Sums;
+  for (unsigned L = 0; L < Block.Lanes; ++L)
+    for (Operation *Combiner : R.Combiners)
+      Sums.push_back(neutral(W, Combiner));
+  // Threads past the last column have no rows, but meet at the barrier.
+  auto OrNone = [&](Value Rows) {
+    return arith::SelectOp::create(W.B, W.Loc, Inside, Rows, W.index(0));
+  };
+  Value Rows = W.size(R.ReducedSizes);
+  int64_t Step = Block.Groups * Block.Unroll;
+  std::optional<int64_t> Count = getConstantIntValue(Rows);
+  if (Block.Unroll == 1) {
+    Sums = addRows(Group, OrNone(Rows), 1, Sums);
+  } else {
+    Value Whole =
+        Count ? W.index(*Count / Step * Step)
+              : W.mul(arith::DivUIOp::create(W.B, W.Loc, Rows, W.index(Step)),
+                      W.index(Step));
+    Sums = addRows(Group, OrNone(Whole), Block.Unroll, Sums);
+    if (!Count || *Count % Step)
+      Sums = addRows(W.add(Whole, Group), OrNone(Rows), 1, Sums);
+  }
+  for (unsigned L = 0; L < Block.Lanes; ++L)
+    OfLanes.emplace_back(
+        ArrayRef(Sums).slice(L * R.Combiners.size(), R.Combiners.size()));
+  return Result;
 }
 
 } // namespace
@@ -130,42 +256,34 @@ static LogicalResult emitColumnReduction(Reduction &R,
                          Width = Outer.take_back(R.ColumnLoops);
   Outer = Outer.drop_back(R.ColumnLoops);
   GpuWriter W(R.Form);
-  Value Column = W.thread(gpu::Dimension::x),
+  Value Thread = W.thread(gpu::Dimension::x),
         Group = W.thread(gpu::Dimension::y);
   SmallVector<OpFoldResult> BlockSizes(Outer);
-  BlockSizes.push_back(W.ceilDiv(W.size(Width), Block.Columns));
-  SmallVector<Value> At = W.split(W.block(), BlockSizes);
-  Value Place = W.add(W.mul(At.pop_back_val(), W.index(Block.Columns)), Column);
-  Value Inside = W.less(Place, W.size(Width));
-  llvm::append_range(At, W.split(Place, Width));
-  // Threads past the last column have no rows, but meet at the barrier.
-  Value End = arith::SelectOp::create(W.B, W.Loc, Inside,
-                                      W.size(R.ReducedSizes), W.index(0));
-  SmallVector<Value> Start;
-  for (Operation *Combiner : R.Combiners)
-    Start.push_back(neutral(W, Combiner));
+  BlockSizes.push_back(W.ceilDiv(W.size(Width), Block.columns()));
+  SmallVector<Value> OfBlock = W.split(W.block(), BlockSizes);
+  Value First = W.mul(OfBlock.pop_back_val(), W.index(Block.columns()));
+  auto PlaceOf = [&](Value Column) {
+    SmallVector<Value> At(OfBlock);
+    llvm::append_range(At, W.split(Column, Width));
+    return At;
+  };
+  Value Column = W.add(First, W.mul(Thread, W.index(Block.Lanes)));
+  SmallVector<SmallVector<Value>> OfLanes;
+  if (failed(RowWalk(W, R, Block, PlaceOf(Column))
+                 .walk(Group, W.less(Column, W.size(Width)), OfLanes)))
+    return failure();
+  SmallVector<Value> Results;
+  Value Own = joinGroups(W, R, Block, Thread, Group, OfLanes, Results);
+  Column = W.add(First, Own);
   LogicalResult Result = success();
-  auto Bound = Reduction::boundOf(R.ReducedSizes);
-  SmallVector<Value> Partial =
-      W.loop(Group, End, W.index(Block.Groups), Start,
-             [&](Value Row, ValueRange Carried) {
-               SmallVector<Value> Next;
-               SmallVector<Value> Reduced = W.split(Row, R.ReducedSizes, Bound);
-               if (failed(W.Emitter.body(W.B, R.Op, loopValues(R, At, Reduced),
-                                         Carried, Next))) {
-                 Result = failure();
-                 return SmallVector<Value>(Carried);
-               }
-               return Next;
-             });
-  joinGroups(W, R, Block, Column, Group, Partial);
-  Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
-                                        Group, W.index(0));
-  W.when(W.both(IsFirst, Inside), [&] {
-    if (failed(combineInitial(W, R, At, Partial)) ||
-        failed(storeOutputs(W, R, At, {Partial})))
-      Result = failure();
-  });
+  W.when(W.both(W.less(Own, W.index(Block.columns())),
+                W.less(Column, W.size(Width))),
+         [&] {
+           SmallVector<Value> At = PlaceOf(Column);
+           if (failed(combineInitial(W, R, At, Results)) ||
+               failed(storeOutputs(W, R, At, {Results})))
+             Result = failure();
+         });
   return Result;
 }
 
@@ -195,16 +313,18 @@ FamilyAnswer queryGpuColumnReduction(FusedKernel &Form,
                              WidthCount = productExpr(Width);
   if (Rows < FewestRows || !OuterCount || !WidthCount)
     return FamilyAnswer::refuse(RefusalKind::Size, "its columns are short");
-  ColumnBlock Block = chooseBlock(typicalProduct(Outer, UnknownSize),
+  ColumnBlock Block = chooseBlock(*R, typicalProduct(Outer, UnknownSize),
                                   typicalProduct(Width, UnknownSize), Rows, T);
   std::string Grid =
-      (WidthCount->ceilDiv(int64_t(Block.Columns)) * *OuterCount).str();
+      (WidthCount->ceilDiv(int64_t(Block.columns())) * *OuterCount).str();
   std::string Text =
       "column-reduction " + std::to_string(Block.Groups) + " groups";
-  if (Block.Columns < MostColumns)
-    Text += " of " + std::to_string(Block.Columns);
+  if (Block.Threads < MostThreads)
+    Text += " of " + std::to_string(Block.Threads);
+  if (Block.Lanes > 1)
+    Text += " x" + std::to_string(Block.Lanes);
   return FamilyAnswer::offer(Text, [R, Block, Grid](GpuLaunch &Launch) {
-    Launch.Block = {Block.Columns, Block.Groups, 1};
+    Launch.Block = {Block.Threads, Block.Groups, 1};
     Launch.Grid[0] = Grid;
     return emitColumnReduction(*R, Block);
   });

@@ -45,9 +45,12 @@ using shape::Expr;
 
 namespace {
 
-/// Columns of factors of 16 bits, of which a tile has at least 16: with fewer,
-/// a reduction for each reads A in less time.
-constexpr int64_t FewestOfHalves = 3;
+/// Columns, of which a tile has at least 16: with fewer, a reduction for each
+/// reads A in less time.
+constexpr int64_t FewestColumns = 3;
+/// A reduction has a warp for each row of A, whose lanes are idle where the row
+/// is shorter.
+constexpr int64_t ShortRow = 128;
 
 /// Bytes of the largest piece of `M` that each of its lines is aligned to.
 int64_t pieceOf(const GemmMatch &P, const Matrix &M, const Expr &Stride) {
@@ -193,12 +196,13 @@ FamilyAnswer queryGemmMmaSync(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(*No);
   auto P = std::make_shared<GemmMatch>(std::move(*Read));
   schedule::MmaSyncShape Shape = shapeOf(*P);
-  // A reduction reads rows of A again for each column.
-  bool IsNarrow = Shape.ElementBytes == 2 && Shape.N < FewestForMma;
-  // No family of reductions has two GEMMs in one kernel, or RoPE.
-  int64_t FewestRows = P->Second || P->RotateHalf ? 1 : FewestForMma;
-  if (Shape.M < FewestRows ||
-      Shape.N < (IsNarrow ? FewestOfHalves : FewestForMma))
+  // No family of reductions has two GEMMs in one kernel, or RoPE. Others read
+  // rows of A again for each column.
+  bool IsFused = P->Second || P->RotateHalf;
+  int64_t FewestRows = IsFused ? 1 : FewestForMma, Fewest = FewestForMma;
+  if (!IsFused && Shape.ElementBytes > 1)
+    Fewest = Shape.K <= ShortRow ? 1 : FewestColumns;
+  if (Shape.M < FewestRows || Shape.N < Fewest)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
   return FamilyAnswer::offer(
       schedule::rankMmaSyncSchedules(Shape, T),
