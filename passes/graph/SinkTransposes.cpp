@@ -268,14 +268,26 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
   }
 };
 
+/// Whether `User` reads another operand transposed by `Perm`, as `V` could be:
+/// a residual of an image that has been a sequence of pixels.
+bool meetsTranspose(Operation *User, Value V, ArrayRef<int64_t> Perm) {
+  if (!User->hasTrait<ElementwiseTrait>())
+    return false;
+  return llvm::any_of(User->getOperands(), [&](Value Other) {
+    auto Transpose = Other.getDefiningOp<TransposeOp>();
+    return Other != V && Transpose && Transpose.getPerm() == Perm;
+  });
+}
+
 /// reshape(T(x)) → T'(reshape(x)) where what the reshape joins lies next to
 /// each other in x as well:
 ///
 ///   [n, h, w, 320] T [0, 3, 1, 2] to [n, 32, 10, h·w]
 ///     →  [n, h, w, 320] to [n, h·w, 32, 10] T' [0, 2, 3, 1]
 ///
-/// A reshape that only splits stays in front, unless it is for a reduction:
-/// heads that are split and repeated are recognised where exporters put them.
+/// A reshape that only splits stays in front, unless it is for a reduction or
+/// T' meets its like: heads that are split and repeated are recognised where
+/// exporters put them.
 struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp Op,
@@ -310,8 +322,6 @@ struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
         Place = PlaceInX[Starts[I]];
       Order.emplace_back(Place, I);
     }
-    if (!Joins && !llvm::any_of(Op->getUsers(), llvm::IsaPred<ReduceOp>))
-      return failure();
     llvm::sort(Order);
     SmallVector<int64_t> Perm(To.getRank());
     SmallVector<Expr> Dims;
@@ -319,6 +329,10 @@ struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
       Perm[Entry.second] = int64_t(New);
       Dims.push_back(To.getDims()[Entry.second]);
     }
+    if (!Joins && !llvm::any_of(Op->getUsers(), [&](Operation *User) {
+          return isa<ReduceOp>(User) || meetsTranspose(User, Op, Perm);
+        }))
+      return failure();
     Value New =
         ReshapeOp::create(R, Op.getLoc(), To.withDims(Dims), Transpose.getX());
     R.replaceOpWithNewOp<TransposeOp>(Op, New, Perm);

@@ -29,7 +29,7 @@ CASES = [("one_tile", "bf16", 0, 64, 64, 64, False, False, False),
          ("batched", "bf16", 3, 70, 72, 24, True, False, False),
          ("batched_transposed", "fp16", 2, 33, 40, 65, False, True, False)]
 CASES += [("wide", "fp16", 0, 129, 72, 130, True, False, False), ("wide_odd", "bf16", 2, 40, 31, 33, True, False, False)]
-# Fewer columns than an instruction has: of 16 bits alone.
+# Fewer columns than an instruction has.
 CASES += [("narrow7", "fp16", 0, 150, 70, 7, False, False, False), ("narrow3", "bf16", 0, 129, 64, 3, True, True, False),
           ("narrow5", "fp16", 2, 33, 72, 5, False, False, False)]
 WIDE = {"wide", "wide_odd"}
@@ -37,14 +37,17 @@ TF32 = [("tf32", "fp32", 0, 129, 72, 136, True, False, False),
         ("tf32_transposed", "fp32", 0, 70, 100, 72, False, True, False),
         ("tf32_turned", "fp32", 0, 72, 40, 129, False, False, True),
         ("tf32_odd", "fp32", 0, 33, 31, 35, True, True, False),
-        ("tf32_batched", "fp32", 2, 65, 36, 68, True, True, False)]
+        ("tf32_batched", "fp32", 2, 65, 36, 68, True, True, False),
+        ("tf32_narrow", "fp32", 0, 130, 200, 4, True, False, False),
+        ("tf32_short", "fp32", 0, 130, 36, 2, False, True, False)]
 CASES += TF32
 EXACT = [("exact", "exact", 0, 129, 72, 136, True, False, False),
          ("exact_tiny", "exact", 0, 17, 3, 9, False, False, False),
          ("exact_transposed", "exact", 0, 70, 100, 72, False, True, False),
          ("exact_turned", "exact", 0, 72, 40, 129, True, False, True),
          ("exact_odd", "exact", 0, 33, 31, 35, True, True, False),
-         ("exact_batched", "exact", 2, 65, 36, 68, True, True, False)]
+         ("exact_batched", "exact", 2, 65, 36, 68, True, True, False),
+         ("exact_narrow", "exact", 0, 130, 36, 3, True, False, False)]
 CUTS = ["128x128x32 warpgroup 128x64", "128x256x32 warpgroup 128x128", "256x128x64 warpgroup 128x128", "128x128x64 warpgroup 128x128", "128x64x32 warpgroup 128x64",
         "64x128x64 warpgroup 64x64", "64x64x32 warpgroup 64x64", "64x64x64 warpgroup 64x32", "256x128x64 warpgroup 256x64"]
 FORCED = {f"forced_{number}": f"mmasync {cut} stages {2 + number % 2} group_m {1 + number}" for number, cut in enumerate(CUTS)}

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A warp or a block reduces one row. Lanes walk the row together, group by
-/// group. Their partial results are joined by shuffles, and in blocks then
-/// through shared memory. The code fixes the order of every join.
+/// A warp, a block or, of a short row, a few threads reduce one row. Lanes walk
+/// the row together, group by group. Their partial results are joined by
+/// shuffles, and in blocks then through shared memory. The code fixes the order
+/// of every join.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
@@ -33,6 +34,10 @@ constexpr int64_t ShortestRow = 8;
 constexpr int64_t WarpRow = 1024;
 /// Fewer results do not fill a chip with a warp each.
 constexpr int64_t FewResults = 128;
+/// Threads of a row, at least: what they load together are whole sectors.
+constexpr int32_t FewestWalkers = 4;
+/// Threads of a multiprocessor; with fewer a chip is not full.
+constexpr int64_t MostResident = 2048;
 /// The length of a row of which nothing is known.
 constexpr int64_t UnknownRow = 1024;
 
@@ -111,14 +116,35 @@ bool hasBools(const Reduction &R) {
   });
 }
 
+/// Who reduces a row.
+struct RowThreads {
+  int32_t Walkers; ///< threads: those of a block, a warp, or a part of one
+  unsigned Lanes;  ///< elements that each loads at a time
+};
+
+/// Several short rows are a warp's where there are enough of them.
+RowThreads chooseThreads(const Reduction &R, int64_t Row,
+                         const target::Target &T) {
+  unsigned Lanes = R.lanesAlong(R.Innermost, T.Can.WidestAccess);
+  if (Row > WarpRow && !hasBools(R))
+    return {BlockThreads, Lanes};
+  int64_t Rows = typicalProduct(R.ParallelSizes, 1);
+  int32_t Walkers = WarpThreads;
+  while (Walkers > FewestWalkers && Row < int64_t(Lanes) * Walkers &&
+         Rows * Walkers > T.Cost.SmCount * MostResident)
+    Walkers /= 2;
+  while (Lanes > 1 && Row < int64_t(Lanes) * Walkers)
+    Lanes /= 2;
+  return {Walkers, Lanes};
+}
+
 } // namespace
 
 /// Writes the kernel: a row is a block's, or a warp's.
 static LogicalResult emitRowReduction(Reduction &R, const shape::Expr &Rows,
-                                      unsigned Lanes, bool WholeBlock,
-                                      GpuLaunch &Launch) {
+                                      const RowThreads &Of, GpuLaunch &Launch) {
   GpuWriter W(R.Form);
-  RowNest Nest(W, R, Lanes);
+  RowNest Nest(W, R, Of.Lanes);
   Value Thread = W.thread();
   LogicalResult Result = success();
   auto Bound = Reduction::boundOf(R.ParallelSizes);
@@ -132,7 +158,7 @@ static LogicalResult emitRowReduction(Reduction &R, const shape::Expr &Rows,
     });
   };
   Launch.Block = {BlockThreads, 1, 1};
-  if (WholeBlock) {
+  if (Of.Walkers == BlockThreads) {
     Launch.Grid[0] = Rows.str();
     SmallVector<Value> At = W.split(W.block(), R.ParallelSizes, Bound), Partial;
     if (failed(Nest.walk(At, Thread, BlockThreads, Partial)))
@@ -142,22 +168,34 @@ static LogicalResult emitRowReduction(Reduction &R, const shape::Expr &Rows,
     reduceBlock(W, R, Thread, Partial);
     Finish(At, Partial, Thread);
   } else {
-    Launch.Grid[0] = Rows.ceilDiv(int64_t(Warps)).str();
-    Value Lane = W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread,
-                                                  W.index(WarpThreads)),
-          Warp = W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread,
-                                                  W.index(WarpThreads));
-    Value Number = W.add(W.mul(W.block(), W.index(Warps)), Warp);
-    // The whole warp is in or out: shuffles inside are whole.
-    W.when(W.less(Number, W.size(R.ParallelSizes)), [&] {
-      SmallVector<Value> At = W.split(Number, R.ParallelSizes, Bound), Partial;
-      if (failed(Nest.walk(At, Lane, WarpThreads, Partial))) {
+    int32_t RowsOfBlock = BlockThreads / Of.Walkers;
+    Launch.Grid[0] = Rows.ceilDiv(int64_t(RowsOfBlock)).str();
+    Value Walkers = W.index(Of.Walkers);
+    Value Walker = W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread, Walkers),
+          OfBlock = W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread, Walkers);
+    Value First = W.mul(W.block(), W.index(RowsOfBlock)),
+          Number = W.add(First, OfBlock), Count = W.size(R.ParallelSizes);
+    // Shuffles want whole warps: one is in or out, and of its rows those beyond
+    // the last are the last one again, which is not stored.
+    Value InWarp = W.mul(
+        W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread, W.index(WarpThreads)),
+        W.index(WarpThreads / Of.Walkers));
+    W.when(W.less(W.add(First, InWarp), Count), [&] {
+      Value Row = Number;
+      if (Of.Walkers < WarpThreads)
+        Row = arith::MinUIOp::create(
+            W.B, W.Loc, Number,
+            arith::SubIOp::create(W.B, W.Loc, Count, W.index(1)));
+      SmallVector<Value> At = W.split(Row, R.ParallelSizes, Bound), Partial;
+      if (failed(Nest.walk(At, Walker, Of.Walkers, Partial))) {
         Result = failure();
         return;
       }
       for (auto [V, Combiner] : llvm::zip_equal(Partial, R.Combiners))
-        V = reduceWarp(W, Combiner, V);
-      Finish(At, Partial, Lane);
+        V = reduceWarp(W, Combiner, V, Of.Walkers);
+      if (Of.Walkers == WarpThreads)
+        return Finish(At, Partial, Walker);
+      W.when(W.less(Number, Count), [&] { Finish(At, Partial, Walker); });
     });
   }
   return Result;
@@ -179,16 +217,17 @@ FamilyAnswer queryGpuRowReduction(FusedKernel &Form, const target::Target &T) {
   std::optional<shape::Expr> Rows = productExpr(R->ParallelSizes);
   if (Row < ShortestRow || !Rows)
     return FamilyAnswer::refuse(RefusalKind::Size, "its rows are short");
-  bool WholeBlock = Row > WarpRow && !hasBools(*R);
-  unsigned Lanes = R->lanesAlong(R->Innermost, T.Can.WidestAccess);
-  while (Lanes > 1 && Row < int64_t(Lanes) * WarpThreads)
-    Lanes /= 2;
-  return FamilyAnswer::offer(
-      std::string("row-reduction ") + (WholeBlock ? "block" : "warp") + " x" +
-          std::to_string(Lanes),
-      [R, Rows = *Rows, Lanes, WholeBlock](GpuLaunch &Launch) {
-        return emitRowReduction(*R, Rows, Lanes, WholeBlock, Launch);
-      });
+  RowThreads Of = chooseThreads(*R, Row, T);
+  const char *Who = Of.Walkers == BlockThreads ? "block"
+                    : Of.Walkers < WarpThreads ? "threads"
+                                               : "warp";
+  std::string Text = "row-reduction ";
+  if (Of.Walkers < WarpThreads)
+    Text += std::to_string(Of.Walkers) + " ";
+  Text += std::string(Who) + " x" + std::to_string(Of.Lanes);
+  return FamilyAnswer::offer(Text, [R, Rows = *Rows, Of](GpuLaunch &Launch) {
+    return emitRowReduction(*R, Rows, Of, Launch);
+  });
 }
 
 } // namespace kpc::kernels

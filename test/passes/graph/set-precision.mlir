@@ -181,3 +181,20 @@ func.func @beside(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64],
   %3 = graph.matmul %2, %u : !graph.tensor<[1, 64], f32>, !graph.tensor<[64, 64], f32>
   return %1, %3 : !graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 64], f32>
 }
+
+// A GEMM of few columns does little of the work. Its weights are as narrow as what they are multiplied with, for as loops it would take long.
+// CHECK-LABEL: @few_columns(
+// CHECK: graph.weight "m#v" [{cast = f16}] : <[1024, 4], f16>
+// CHECK: graph.weight "m#u" [] : <[1024, 2], f32>
+func.func @few_columns(%x: !graph.tensor<[4096, 1024], f32>, %z: !graph.tensor<[16, 1024], f32>) -> (!graph.tensor<[4096, 4], f32>, !graph.tensor<[16, 2], f32>) {
+  %w = graph.weight "m#w" [] : <[1024, 1024], f32>
+  %v = graph.weight "m#v" [] : <[1024, 4], f32>
+  %u = graph.weight "m#u" [] : <[1024, 2], f32>
+  %0 = graph.matmul %x, %w : !graph.tensor<[4096, 1024], f32>, !graph.tensor<[1024, 1024], f32> loc("gemm")
+  %1 = graph.relu %0 : !graph.tensor<[4096, 1024], f32>
+  %2 = graph.matmul %1, %v : !graph.tensor<[4096, 1024], f32>, !graph.tensor<[1024, 4], f32> loc("last")
+  %3 = graph.matmul %z, %w : !graph.tensor<[16, 1024], f32>, !graph.tensor<[1024, 1024], f32> loc("few")
+  %4 = graph.relu %3 : !graph.tensor<[16, 1024], f32>
+  %5 = graph.matmul %4, %u : !graph.tensor<[16, 1024], f32>, !graph.tensor<[1024, 2], f32> loc("fewest")
+  return %2, %5 : !graph.tensor<[4096, 4], f32>, !graph.tensor<[16, 2], f32>
+}

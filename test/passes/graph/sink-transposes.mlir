@@ -234,3 +234,27 @@ func.func @slice_of_ones(%x: !graph.tensor<[1, 1, 48, 16], f16>) -> !graph.tenso
   %1 = graph.reshape %0 : !graph.tensor<[1, 1, 8, 16], f16> to !graph.tensor<[1, 8, 1, 16], f16>
   return %1 : !graph.tensor<[1, 8, 1, 16], f16>
 }
+
+// A sequence of pixels becomes an image again, and meets the residual's order.
+// CHECK-LABEL: @pixels_with_residual(
+// CHECK-NEXT: %[[I:.*]] = graph.reshape %arg0 : <[n, 1024, 64], f16> to <[n, 32, 32, 64], f16>
+// CHECK-NEXT: %[[S:.*]] = graph.add %arg1, %[[I]]
+// CHECK-NEXT: %[[T:.*]] = graph.transpose %[[S]] [0, 3, 1, 2]
+// CHECK-NEXT: return %[[T]]
+func.func @pixels_with_residual(%y: !graph.tensor<[n, 1024, 64], f16>, %x: !graph.tensor<[n, 32, 32, 64], f16>) -> !graph.tensor<[n, 64, 32, 32], f16> {
+  %0 = graph.transpose %y [0, 2, 1] : !graph.tensor<[n, 1024, 64], f16>
+  %1 = graph.reshape %0 : !graph.tensor<[n, 64, 1024], f16> to !graph.tensor<[n, 64, 32, 32], f16>
+  %2 = graph.transpose %x [0, 3, 1, 2] : !graph.tensor<[n, 32, 32, 64], f16>
+  %3 = graph.add %2, %1 : !graph.tensor<[n, 64, 32, 32], f16>
+  return %3 : !graph.tensor<[n, 64, 32, 32], f16>
+}
+
+// Without one the reshape stays in front, as heads have it.
+// CHECK-LABEL: @pixels_alone(
+// CHECK-NEXT: %[[T:.*]] = graph.transpose %arg0 [0, 2, 1]
+// CHECK-NEXT: graph.reshape %[[T]]
+func.func @pixels_alone(%y: !graph.tensor<[n, 1024, 64], f16>) -> !graph.tensor<[n, 64, 32, 32], f16> {
+  %0 = graph.transpose %y [0, 2, 1] : !graph.tensor<[n, 1024, 64], f16>
+  %1 = graph.reshape %0 : !graph.tensor<[n, 64, 1024], f16> to !graph.tensor<[n, 64, 32, 32], f16>
+  return %1 : !graph.tensor<[n, 64, 32, 32], f16>
+}

@@ -24,6 +24,16 @@ static std::vector<Case> rowCases() {
     Cases.push_back({K, {{1}, {7}, {8}, {33}}, "row-reduction warp x2", Sum});
   }
   {
+    // Enough short rows for several of a warp; the last warp's are not whole.
+    KernelText K("row_sums_of_many");
+    K.input("x", "f32", {"n", "36"}).output("y", "f32", {"n"});
+    K.fact("n", "optimum = 1048576");
+    K.generic("y", {Id2, Rows}, "pr", {"x"}, "%r = arith.addf %y, %x : f32",
+              "%r", "0.0");
+    Cases.push_back(
+        {K, {{0}, {1}, {3}, {33}, {100}}, "row-reduction 8 threads x4", Sum});
+  }
+  {
     KernelText K("row_max_long");
     K.input("x", "f32", {"n", "c"}).output("y", "f32", {"n"});
     K.fact("c", "optimum = 4096");

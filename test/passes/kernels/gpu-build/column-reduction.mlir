@@ -54,3 +54,31 @@ func.func @narrow(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {k
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<3xf32>, memref<3xf32, strided<[1]>>) -> ()
   return
 }
+
+// The 32 channels of an image: a thread has four, and loads four rows before it adds them up.
+
+// CHECK-LABEL: gpu.module @channels
+// CHECK: workgroup(%[[PARTS:.*]] : memref<32x32xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"column-reduction 32 groups of 8 x4">
+// CHECK-SAME: known_block_size = array<i32: 8, 32, 1>
+// CHECK: scf.for
+// CHECK-COUNT-4: vector.load %{{.*}} : {{.*}}, vector<4xf32>
+// CHECK: scf.yield
+// CHECK-NOT: scf.for
+// CHECK: gpu.barrier
+// CHECK: memref.store
+func.func @channels(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [1024, 512, 32], strides: [16384, 32, 1] : memref<f32> to memref<1024x512x32xf32, strided<[16384, 32, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<1024x512x32xf32, strided<[16384, 32, 1]>> to tensor<1024x512x32xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [1024, 32], strides: [32, 1] : memref<f32> to memref<1024x32xf32, strided<[32, 1]>>
+  %y_empty = tensor.empty() : tensor<1024x32xf32>
+  %y_init = arith.constant 0.0 : f32
+  %y_fill = linalg.fill ins(%y_init : f32) outs(%y_empty : tensor<1024x32xf32>) -> tensor<1024x32xf32>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c)->(a,c,b)>, affine_map<(a,b,c)->(a,b)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t : tensor<1024x512x32xf32>) outs(%y_fill : tensor<1024x32xf32>) {
+    ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %y, %x : f32
+    linalg.yield %r : f32
+  } -> tensor<1024x32xf32>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<1024x32xf32>, memref<1024x32xf32, strided<[32, 1]>>) -> ()
+  return
+}
