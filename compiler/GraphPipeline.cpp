@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/ChooseRecurrent.h"
+#include "passes/graph/FuseCachesIntoAttention.h"
 #include "passes/graph/OneBlock.h"
 #include "passes/schedule/MmaSyncSchedule.h"
 
@@ -485,6 +486,13 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Rope.Targets = Gates.Targets;
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp(Gates));
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm(Rope));
+  }
+  if (Options.Fuse && For.isGpu()) {
+    graph::FuseCachesIntoAttentionOptions Caches;
+    for (const target::Target *T : For.Targets)
+      Caches.Targets.emplace_back(T->Name);
+    Passes.addNestedPass<func::FuncOp>(
+        graph::createFuseCachesIntoAttention(Caches));
   }
   // The host has no launches to save.
   if (Options.Fuse && For.isGpu())

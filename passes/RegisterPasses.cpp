@@ -10,6 +10,7 @@
 #include "codegen/nvptx/Nvptx.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/ChooseRecurrent.h"
+#include "passes/graph/FuseCachesIntoAttention.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
 #include "passes/kernels/host/HostBuilder.h"
@@ -24,6 +25,9 @@ namespace kpc::graph {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/graph/ChooseRecurrent.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/graph/FuseCachesIntoAttention.h.inc"
 } // namespace kpc::graph
 
 void kpc::registerPasses() {
@@ -31,6 +35,7 @@ void kpc::registerPasses() {
   mlir::registerCSEPass();
   graph::registerGraphPasses();
   graph::registerRecurrentPasses();
+  graph::registerCachesPasses();
   kernels::registerHostBuildPass();
   kernels::registerGpuBuildPass();
   tile::registerTilePasses();

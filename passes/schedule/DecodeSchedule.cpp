@@ -109,8 +109,9 @@ DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
   Cost.Stream = double(Shape.Streams) * double(Shape.Keys) *
                 double((Shape.Depth + Shape.Width) * Shape.ElementBytes) /
                 Rate * std::sqrt(Waste);
-  // Tiles of rows read again what the first has brought to the second cache.
-  Cost.Stream *= 1 + (Tiles - 1) / 2;
+  // What is stored goes through memory, too. Tiles of rows read again what the
+  // first has brought to the second cache.
+  Cost.Stream *= 1 + (Shape.Appends ? 1 : 0) + (Tiles - 1) / 2;
   double Waves = std::ceil(Blocks / (SmCount * Resident));
   Cost.Overhead = StartMicroseconds + BlockMicroseconds * Waves / Resident +
                   ClusterMicroseconds * std::log2(double(S.Blocks));

@@ -39,6 +39,9 @@ struct DecodeShape {
   int64_t Width = 0; ///< of v and y
   /// Of keys and values; 1: codes of FP8. Queries have 16 bits.
   int64_t ElementBytes = 2;
+  /// Whether keys and values are stored again, behind one another: those of a
+  /// cache and new ones.
+  bool Appends = false;
 
   /// Elements in the 16 bytes that a lane multiplies at a time.
   int64_t pieceElements() const { return 16 / ElementBytes; }

@@ -84,8 +84,8 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
     names, outputs = [i.name for i in inputs] + [w.name for w in weights], [tensor("y", heads, queries, width)]
     if past:
         present = "present" if isinstance(past, str) else past + keys
-        inputs += [tensor("past_key", groups, past), tensor("past_value", groups, past)]
-        outputs += [tensor("present_key", groups, present), tensor("present_value", groups, present)]
+        inputs += [tensor("past_key", groups, past), tensor("past_value", groups, past, width)]
+        outputs += [tensor("present_key", groups, present), tensor("present_value", groups, present, width)]
         names += ["", "past_key", "past_value"]
     attributes = dict(q_num_heads=heads, kv_num_heads=groups) if is_flat else {}
     node = helper.make_node("Attention", names, [o.name for o in outputs], name="attention", is_causal=int(causal), softcap=cap,

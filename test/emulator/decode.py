@@ -4,9 +4,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attention of few queries on the emulator.   decode.py KPC DRIVER TARGET FOLDER
 
-As attention.py does.
+As attention.py does. Where there are past keys and values, the one kernel stores the present ones, too.
 """
 
+import dataclasses
 import sys
 
 import attention
@@ -34,10 +35,31 @@ CASES = [("one_key", "fp16", 1, 1, 1, 1, 1, 64, False, "", False, 0),
          ("hidden", "bf16", 1, 2, 2, 4, 70, 64, False, "hidden", True, 0)]
 SCHEDULES = {"two_rows": "decode 16 rows x 16 keys x 8 warps stages 2 cluster 1",
              "wide_steps": "decode 16 rows x 32 keys x 4 warps stages 2 cluster 1"}
+# Caches that the kernel appends to: past keys behind which a step, a warp's ring and a block's keys end, heads that do not fill their lines,
+# several tiles of rows (36), values of another size.
+APPENDED = [("append_1", "fp16", 1, 8, 2, 1, 1, 64, True, "", False, 1),
+            ("append_5", "bf16", 3, 8, 2, 1, 1, 64, True, "", False, 5),
+            ("append_130", "fp16", 3, 4, 4, 3, 3, 128, True, "", False, 130),
+            ("append_rows", "fp16", 1, 12, 1, 3, 3, 64, True, "", False, 130),
+            ("append_odd", "bf16", 1, 2, 1, 3, 3, 72, True, "", False, 15),
+            ("append_narrow", "fp16", 2, 3, 3, 1, 1, 8, False, "", False, 16),
+            ("append_wide", "fp16", 1, 4, 1, 1, 1, 256, False, "", False, 70),
+            ("append_values", "fp16", 1, 4, 2, 1, 1, 64, True, "", False, 300, 40)]
+APPENDED_SIZES = [{"batch": 1, "sequence": 1, "past": 1}, {"batch": 3, "sequence": 3, "past": 130}, {"batch": 2, "sequence": 16, "past": 5},
+                  {"batch": 1, "sequence": 3, "past": 0}]
+
+
+def appended_cases():
+    for name, *one in APPENDED:
+        made = attention.case("decode", name, *one)
+        yield dataclasses.replace(made, kernels=1)
+    for at, sizes in enumerate(APPENDED_SIZES):
+        made = attention.case("decode", f"append_dynamic_{at}", "fp16", "batch", 8, 2, "sequence", "sequence", 64, True, "", False, "past")
+        yield dataclasses.replace(made, kernels=1, ranges={"batch": "1..64:opt=1", "sequence": "1..16:opt=1", "past": "0..8192:opt=1024"}, sizes=sizes)
 
 
 def cases():
-    return [attention.case("decode", *one, schedule=SCHEDULES.get(one[0], "")) for one in CASES]
+    return [attention.case("decode", *one, schedule=SCHEDULES.get(one[0], "")) for one in CASES] + list(appended_cases())
 
 
 if __name__ == "__main__":

@@ -110,3 +110,13 @@ TEST(DecodeSchedule, Prints) {
                   "[0-9]+ cluster [0-9]+: [0-9.]+ us = [0-9.]+ rounds x "
                   "[0-9.]+ stream . [0-9.]+ overhead"));
 }
+
+// What is read of the cache is stored again: memory has twice the bytes.
+TEST(DecodeSchedule, RowsThatAreStoredCost) {
+  DecodeShape Shape = shapeOf(128, 4096, 64);
+  DecodeCost Reads = rank("sm_90a", Shape).front();
+  Shape.Appends = true;
+  DecodeCost Stores = rank("sm_90a", Shape).front();
+  EXPECT_GT(Stores.Total, 1.7 * Reads.Total);
+  EXPECT_LT(Stores.Total, 2 * Reads.Total);
+}

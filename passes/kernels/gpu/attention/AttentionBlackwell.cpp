@@ -295,6 +295,8 @@ FamilyAnswer queryAttentionBlackwell(FusedKernel &Form,
   std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
+  if (Read->appends())
+    return FamilyAnswer::refuse(RefusalKind::Form, AppendsRows);
   if (!Read->hasWideRows())
     return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
   schedule::AttentionShape Shape = attentionShapeOf(*Read);

@@ -107,13 +107,20 @@ void AttentionDecode::place() {
   Group = Rem(Stream, Groups);
   Batch = Div(Stream, Groups);
   End = Keys;
-  if (Value Offset = A.Op.getOffset())
+  // All rows are stored, the rows that no query sees, too.
+  if (Value Offset = A.Op.getOffset(); Offset && !A.appends())
     End = compute<arith::MinSIOp>(W.add(Queries, Offset), Keys);
   for (int64_t Half = 0; Half < halves(); ++Half)
     Rows.push_back(rowAt(W.add(G, W.index(8 * Half))));
 
-  KeyRows = rowsOf(A.K, Shape.Depth);
-  ValueRows = rowsOf(A.V, Shape.Width);
+  KeyRows = {rowsOf(A.K), {}, {}, Shape.Depth};
+  ValueRows = {rowsOf(A.V), {}, {}, Shape.Width};
+  if (A.appends()) {
+    PastCount = W.size(A.New->PastSize);
+    KeyRows.New = rowsOf(A.New->K), KeyRows.Present = rowsOf(A.New->PresentK);
+    ValueRows.New = rowsOf(A.New->V);
+    ValueRows.Present = rowsOf(A.New->PresentV);
+  }
   declareRing();
 }
 
@@ -385,6 +392,8 @@ AttentionDecode::State AttentionDecode::step(Value First, const State &Before) {
     Ahead = next(Ring, Ahead);
   fill(W.add(First, W.index(S.stride() * (S.Stages - 1))), Ahead);
   auto Tiles = tile::TilesOp::create(W.B, W.Loc, StageTiles, Ring, Stage);
+  if (A.appends())
+    storeRows(First, Tiles.getResults());
   SmallVector<Values> Scores = scores(Tiles.getResult(0));
   for (int64_t Half = 0; Half < halves(); ++Half) {
     scoreRow(Scores, First, Half);
@@ -437,6 +446,7 @@ DecodeShape decodeShapeOf(const AttentionKernel &A) {
   Shape.Keys = typicalOf(A.KeysSize, UnknownExtent);
   Shape.Depth = A.Depth;
   Shape.Width = A.Width;
+  Shape.Appends = A.appends();
   if (A.hasCodes())
     Shape.ElementBytes = 1;
   return Shape;
@@ -451,7 +461,8 @@ FamilyAnswer queryAttentionDecode(FusedKernel &Form, const target::Target &T) {
   int64_t Queries = typicalOf(Read->QueriesSize, UnknownExtent);
   // Where it is no longer bound by memory, others are faster.
   schedule::AttentionShape Many = attentionShapeOf(*Read);
-  if (!Read->hasCodes() && Queries > schedule::MostDecodeQueries &&
+  if (!Read->hasCodes() && !Read->appends() &&
+      Queries > schedule::MostDecodeQueries &&
       (schedule::fitsAttention(Many, T) ||
        schedule::fitsAttentionSync(Many, T)))
     return FamilyAnswer::refuse(RefusalKind::Size, "it has many queries");

@@ -45,10 +45,15 @@ private:
     Values list() const;
   };
 
-  /// The rows of keys, or of values, that a group of heads shares.
-  struct SharedRows {
+  /// Rows of a group's heads in memory.
+  struct RowsInMemory {
     Value Memory;        ///< a flat memref
     Value First, Stride; ///< index, in elements: row 0, and from row to row
+  };
+  /// The keys, or the values, that a group of heads shares. Where rows are
+  /// appended, those behind the cache's, and where all of them are stored.
+  struct SharedRows {
+    RowsInMemory Past, New, Present;
     int64_t Columns = 0;
   };
 
@@ -58,7 +63,7 @@ private:
   // The thread's place.
   void place();
   void declareRing();
-  SharedRows rowsOf(const HeadsInMemory &H, int64_t Columns);
+  RowsInMemory rowsOf(const HeadsInMemory &H);
   Row rowAt(Value InTile);
   Value offsetOf(const HeadsInMemory &H, ValueRange At);
   void loadQueries();
@@ -66,7 +71,18 @@ private:
   // A warp's steps.
   State start();
   State stateOf(ValueRange From) const;
+  /// What a lane copies and stores of a tile: 16 bytes of each so manyth row.
+  struct LanePieces {
+    Value Row, Column; ///< index: of the first
+    Value InRow;       ///< i1: the columns are there; null: in all lanes
+    int64_t RowsAtOnce = 0;
+  };
+  LanePieces piecesOf(const SharedRows &Rows, Value Tile);
+  Value placeOf(const RowsInMemory &Rows, Value Key, const LanePieces &Of);
   void fill(Value First, Value At);
+  void fillFromBoth(const SharedRows &Rows, Value First, Value Left, Value Tile,
+                    Value Stage);
+  void storeRows(Value First, ValueRange Tiles);
   Values words(Value Tile, Value Row, int64_t RowOffset, Value Column,
                int64_t ColumnOffset);
   Value bytesOf(Value Low, Value High, int64_t Which);
@@ -138,7 +154,8 @@ private:
   Value Ring;                  ///< the warp's stages: a tile of keys, of values
   mlir::SmallVector<mlir::Type> StageTiles;
   SharedRows KeyRows, ValueRows;
-  Value Parts; ///< a tile of f32, where the rings were
+  Value PastCount; ///< index: rows of the cache, where others are appended
+  Value Parts;     ///< a tile of f32, where the rings were
   llvm::SmallVector<llvm::SmallVector<Values>> Q; ///< [chunk][half] words
   mlir::LogicalResult Result = mlir::success();
 };

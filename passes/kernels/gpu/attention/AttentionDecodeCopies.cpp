@@ -14,21 +14,21 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionDecode.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace kpc::kernels {
 
-AttentionDecode::SharedRows AttentionDecode::rowsOf(const HeadsInMemory &H,
-                                                    int64_t Columns) {
+AttentionDecode::RowsInMemory AttentionDecode::rowsOf(const HeadsInMemory &H) {
   Value Base = Form.Func.getArgument(H.Argument), None = W.index(0);
-  SharedRows Rows;
+  RowsInMemory Rows;
   Rows.Memory =
       flatView(W, Base, cast<MemRefType>(Base.getType()).getElementType());
   Rows.First = offsetOf(H, {Batch, Group, None, None});
   Rows.Stride = W.size(H.StrideSizes[2]);
-  Rows.Columns = Columns;
   return Rows;
 }
 
@@ -62,12 +62,95 @@ void AttentionDecode::fill(Value First, Value At) {
   Value Stage = tile::AcquireOp::create(W.B, W.Loc, Free, Ring, At);
   auto Tiles = tile::TilesOp::create(W.B, W.Loc, StageTiles, Ring, Stage);
   Value Left = compute<arith::SubIOp>(End, First);
-  for (auto [Rows, Tile] : llvm::zip_equal(
-           ArrayRef<SharedRows>{KeyRows, ValueRows}, Tiles.getResults()))
-    tile::CpAsyncRowsOp::create(
-        W.B, W.Loc, Rows.Memory, W.add(Rows.First, W.mul(First, Rows.Stride)),
-        Rows.Stride, Left, Rows.Columns, Tile, Ring, Stage);
+  const SharedRows Both[] = {KeyRows, ValueRows};
+  for (auto [Rows, Tile] : llvm::zip_equal(Both, Tiles.getResults())) {
+    if (A.appends())
+      fillFromBoth(Rows, First, Left, Tile, Stage);
+    else
+      tile::CpAsyncRowsOp::create(
+          W.B, W.Loc, Rows.Past.Memory,
+          W.add(Rows.Past.First, W.mul(First, Rows.Past.Stride)),
+          Rows.Past.Stride, Left, Rows.Columns, Tile, Ring, Stage);
+  }
   tile::CommitOp::create(W.B, W.Loc, Ring, Stage);
+}
+
+/// The lane's pieces of a tile: from its first row on, whole lines at a time.
+AttentionDecode::LanePieces AttentionDecode::piecesOf(const SharedRows &Rows,
+                                                      Value Tile) {
+  auto Type = cast<tile::SharedType>(Tile.getType());
+  int64_t Lanes = Type.getColumns() / WideElements;
+  LanePieces P;
+  P.Row = compute<arith::DivUIOp>(Lane, W.index(Lanes));
+  P.Column = W.mul(compute<arith::RemUIOp>(Lane, W.index(Lanes)),
+                   W.index(WideElements));
+  if (Rows.Columns < Type.getColumns())
+    P.InRow = W.less(P.Column, W.index(Rows.Columns));
+  P.RowsAtOnce = 32 / Lanes;
+  return P;
+}
+
+/// Where the piece of row `Key` of a group is; that of a row `Number` further
+/// on is as many strides behind it.
+Value AttentionDecode::placeOf(const RowsInMemory &Rows, Value Key,
+                               const LanePieces &Of) {
+  return W.add(W.add(Rows.First, W.mul(Key, Rows.Stride)), Of.Column);
+}
+
+/// The copies of one tile, each from the cache or from the rows behind it.
+void AttentionDecode::fillFromBoth(const SharedRows &Rows, Value First,
+                                   Value Left, Value Tile, Value Stage) {
+  LanePieces P = piecesOf(Rows, Tile);
+  Value Key = W.add(First, P.Row);
+  Value FromNew = compute<arith::SubIOp>(Key, PastCount);
+  Value OfPast = placeOf(Rows.Past, Key, P),
+        OfNew = placeOf(Rows.New, FromNew, P), None = W.index(0);
+  for (int64_t Number = 0; Number < S.Keys; Number += P.RowsAtOnce) {
+    Value Further = W.index(Number), Here = W.add(P.Row, Further);
+    Value Inside = W.less(Here, Left);
+    if (P.InRow)
+      Inside = W.both(Inside, P.InRow);
+    Value IsPast = W.less(W.add(FromNew, Further), None);
+    Value IsNew = compute<arith::XOrIOp>(
+        IsPast, arith::ConstantIntOp::create(W.B, W.Loc, 1, 1));
+    auto Copy = [&](const RowsInMemory &From, Value At, Value If) {
+      tile::CpAsyncVectorOp::create(
+          W.B, W.Loc, From.Memory, W.add(At, W.mul(From.Stride, Further)),
+          Inside, Tile, Here, P.Column, int32_t(PieceBytes), If,
+          /*policy=*/Value(), Ring, Stage);
+    };
+    Copy(Rows.Past, OfPast, IsPast);
+    Copy(Rows.New, OfNew, IsNew);
+  }
+}
+
+/// Stores the step's keys and values, from `First` on, behind one another:
+/// whole lines, as they have been copied. Of several blocks with rows of their
+/// own, the first one does it.
+void AttentionDecode::storeRows(Value First, ValueRange Tiles) {
+  Value Left =
+      arith::SelectOp::create(W.B, W.Loc, W.less(TileRow, W.index(1)),
+                              compute<arith::SubIOp>(Keys, First), W.index(0));
+  auto Eight = vectorOf(WideElements, Element);
+  const SharedRows Both[] = {KeyRows, ValueRows};
+  for (auto [Rows, Tile] : llvm::zip_equal(Both, Tiles)) {
+    LanePieces P = piecesOf(Rows, Tile);
+    Value At = placeOf(Rows.Present, W.add(First, P.Row), P);
+    for (int64_t Number = 0; Number < S.Keys; Number += P.RowsAtOnce) {
+      Value Further = W.index(Number);
+      Value Inside = W.less(W.add(P.Row, Further), Left);
+      if (P.InRow)
+        Inside = W.both(Inside, P.InRow);
+      W.when(Inside, [&] {
+        Value Piece = tile::LoadVectorOp::create(
+            W.B, W.Loc, Eight, Tile, P.Row, Number, P.Column, 0, IntegerAttr());
+        auto Store = vector::StoreOp::create(
+            W.B, W.Loc, Piece, Rows.Present.Memory,
+            W.add(At, W.mul(Rows.Present.Stride, Further)));
+        Store.setAlignment(PieceBytes);
+      });
+    }
+  }
 }
 
 } // namespace kpc::kernels

@@ -232,6 +232,8 @@ FamilyAnswer queryAttentionHopper(FusedKernel &Form, const target::Target &T) {
   std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
+  if (Read->appends())
+    return FamilyAnswer::refuse(RefusalKind::Form, AppendsRows);
   if (!Read->hasWideRows(AttentionKernel::Heads16Or::ResultCodes))
     return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
   // The cost of a tile of 64 queries is not known where few of them are there.

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -238,6 +239,103 @@ std::optional<HeadsInMemory> operandIn(Value Tensor) {
   return Place;
 }
 
+/// Two tensors that a generic joins along one axis.
+struct Joined {
+  Value First, Second;
+  unsigned Axis = 0;
+  OpFoldResult Size; ///< of the first, along the axis
+};
+
+/// The tensor that a branch of a join reads; null where it is not at the loop's
+/// own place, of which the axis begins at `Start`.
+Value joinedPart(Block &Branch, unsigned Axis, OpFoldResult Start) {
+  auto Extract =
+      Branch.getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
+  if (!Extract)
+    return {};
+  for (auto [D, Index] : llvm::enumerate(Extract.getIndices())) {
+    Value Loop = Index;
+    OpFoldResult Less = Builder(Branch.getParentOp()).getIndexAttr(0);
+    if (auto Minus = Loop.getDefiningOp<arith::SubIOp>()) {
+      Loop = Minus.getLhs();
+      Less = getAsOpFoldResult(Minus.getRhs());
+    }
+    auto At = Loop.getDefiningOp<linalg::IndexOp>();
+    std::optional<Expr> Begins = sizeExpr(Less),
+                        Expected = D == Axis ? sizeExpr(Start) : Expr(0);
+    if (!At || At.getDim() != D || !Begins || Begins != Expected)
+      return {};
+  }
+  return Extract.getTensor();
+}
+
+/// What `Op` joins; none where it does anything else.
+std::optional<Joined> joinedBy(linalg::GenericOp Op) {
+  if (!Op || Op.getNumDpsInputs() || Op->getNumResults() != 1 ||
+      Op.getNumReductionLoops() || Op.getNumLoops() != 4)
+    return std::nullopt;
+  auto Branch =
+      Op.getBody()->getTerminator()->getOperand(0).getDefiningOp<scf::IfOp>();
+  auto Is = Branch ? Branch.getCondition().getDefiningOp<arith::CmpIOp>()
+                   : arith::CmpIOp();
+  auto At =
+      Is ? Is.getLhs().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
+  if (!At || Is.getPredicate() != arith::CmpIPredicate::slt ||
+      !Branch.elseBlock())
+    return std::nullopt;
+  Joined Of;
+  Of.Axis = unsigned(At.getDim());
+  Of.Size = getAsOpFoldResult(Is.getRhs());
+  OpFoldResult None = Builder(Op.getContext()).getIndexAttr(0);
+  Of.First = joinedPart(*Branch.thenBlock(), Of.Axis, None);
+  Of.Second = joinedPart(*Branch.elseBlock(), Of.Axis, Of.Size);
+  if (!Of.First || !Of.Second)
+    return std::nullopt;
+  return Of;
+}
+
+/// Heads whose rows are those of a cache with new ones behind them.
+struct JoinedHeads {
+  HeadsInMemory Past, New, Present;
+  OpFoldResult PastSize;
+};
+
+/// `Output` is where the joined rows are stored.
+std::optional<JoinedHeads> joinedIn(Value Tensor, const KernelOutput &Output) {
+  Permuted From = throughCopies({Tensor}),
+           Stored = throughCopies({Output.Tensor});
+  auto IsPlain = [](const Permuted &P) {
+    return !P.hasFactor() && !P.Code && !P.Narrowed &&
+           llvm::all_of(P.Start, [](int64_t S) { return S == 0; });
+  };
+  std::optional<Joined> Of =
+      joinedBy(From.Tensor.getDefiningOp<linalg::GenericOp>());
+  if (!Of || Of->Axis != From.Dims[2] || !IsPlain(From) || !IsPlain(Stored) ||
+      Stored.Tensor != From.Tensor)
+    return std::nullopt;
+  std::array<unsigned, 4> Inverse, InOutput;
+  for (unsigned I = 0; I < 4; ++I)
+    Inverse[Stored.Dims[I]] = I;
+  for (unsigned I = 0; I < 4; ++I)
+    InOutput[I] = Inverse[From.Dims[I]];
+  auto PartIn = [&](Value Part) -> std::optional<HeadsInMemory> {
+    Permuted P = throughCopies({Part, From.Dims});
+    auto [Batch, Head, Row, Column] = P.Start;
+    std::optional<HeadsInMemory> Place = place(viewOf(P.Tensor), P.Dims);
+    if (!Place || Batch || Row || Column || P.hasFactor() || P.Code ||
+        P.Narrowed)
+      return std::nullopt;
+    Place->FirstHead = Head;
+    return Place;
+  };
+  std::optional<HeadsInMemory> Past = PartIn(Of->First),
+                               New = PartIn(Of->Second),
+                               Present = place(Output.Memref, InOutput);
+  if (!Past || !New || !Present)
+    return std::nullopt;
+  return JoinedHeads{*Past, *New, *Present, Of->Size};
+}
+
 /// Where the result is stored; `A` then has its factors and what it becomes.
 std::optional<HeadsInMemory> resultIn(const KernelOutput &Output, Value Result,
                                       AttentionKernel &A) {
@@ -276,15 +374,26 @@ bool readSize(Value Tensor, unsigned Dim, OpFoldResult &Size, Expr &Into) {
 
 std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   kernel::AttentionOp Op = attentionOf(Form);
-  if (!Op || Form.Outputs.size() != 1 || Form.Root)
+  bool Appends = Form.Outputs.size() == 3;
+  if (!Op || (Form.Outputs.size() != 1 && !Appends) || Form.Root)
     return std::nullopt;
   AttentionKernel A;
   A.Op = Op;
   A.Facts = factsOf(Form.Func);
-  std::optional<HeadsInMemory> Q = operandIn(Op.getQ()),
-                               K = operandIn(Op.getK()),
-                               V = operandIn(Op.getV()),
+  std::optional<HeadsInMemory> Q = operandIn(Op.getQ()), K, V,
                                Y = resultIn(Form.Outputs[0], Op.getY(), A);
+  if (Appends) {
+    std::optional<JoinedHeads> Keys = joinedIn(Op.getK(), Form.Outputs[1]),
+                               Rest = joinedIn(Op.getV(), Form.Outputs[2]);
+    if (!Keys || !Rest || sizeExpr(Keys->PastSize) != sizeExpr(Rest->PastSize))
+      return std::nullopt;
+    K = Keys->Past, V = Rest->Past;
+    A.New = {Keys->New, Rest->New, Keys->Present, Rest->Present,
+             Keys->PastSize};
+  } else {
+    K = operandIn(Op.getK());
+    V = operandIn(Op.getV());
+  }
   Value InitQ = Op.getInit();
   std::optional<int64_t> Depth = constantOf(tensorSize(Op.getQ(), 3)),
                          Width = constantOf(tensorSize(InitQ, 3));
@@ -328,8 +437,13 @@ bool AttentionKernel::hasWideRows(Heads16Or Other) const {
              return Facts.divisor(S) % Elements == 0; // 0 divides as all do
            });
   };
+  auto AreWide = [&](const AppendedRows &N) {
+    return !hasCodes() && IsWide(N.K, Element) && IsWide(N.V, Element) &&
+           IsWide(N.PresentK, Element) && IsWide(N.PresentV, Element);
+  };
   return IsWide(Q, Element) && IsWide(K, OfKeys) && IsWide(V, OfKeys) &&
-         IsWide(Y, ResultCodes ? Y.Element : Element);
+         IsWide(Y, ResultCodes ? Y.Element : Element) &&
+         (!New || AreWide(*New));
 }
 
 double AttentionKernel::scoreFactor() {

@@ -10,7 +10,8 @@
 /// What builders ask of a kernel that holds a kernel.attention: its sizes, and
 /// where q, k, v and y lie in memory. What only widens, narrows, permutes or
 /// takes some of the heads between the op and memory costs nothing: it becomes
-/// an element type, an order of strides and a first head.
+/// an element type, an order of strides and a first head. Keys and values may
+/// be those of a cache with new rows behind them, which the kernel stores, too.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONKERNEL_H
@@ -38,8 +39,18 @@ struct HeadsInMemory {
   int64_t FirstHead = 0;
 };
 
+/// New rows behind those of a cache, and where all of them are stored: K, V and
+/// the rows in `K` and `V` are what the attention sees.
+struct AppendedRows {
+  HeadsInMemory K, V, PresentK, PresentV;
+  mlir::OpFoldResult
+      PastSize; ///< rows of the cache, as it stands in the kernel
+};
+
 /// Why families of attention refuse a kernel.
 inline constexpr const char *NoAttention = "it is no attention";
+inline constexpr const char *AppendsRows =
+    "it appends rows to a cache, as attention of few queries does";
 inline constexpr const char *NarrowHeads =
     "heads are not of 16 bits, contiguous and at multiples of 16 bytes, or "
     "there may be no key";
@@ -70,6 +81,9 @@ struct AttentionKernel {
   std::optional<unsigned> ResultScale;
   /// The key that query 0 sees last; none: queries see all.
   std::optional<shape::Expr> Offset;
+  /// Rows behind those of `K` and `V`, which are then a cache; none: there are
+  /// no others.
+  std::optional<AppendedRows> New;
 
   /// None where the kernel is something else, or where operands are computed.
   static std::optional<AttentionKernel> read(FusedKernel &Form);
@@ -82,6 +96,7 @@ struct AttentionKernel {
   bool isF32() const { return Q.Element.isF32(); }
   /// Whether keys and values are codes of FP8 (E4M3).
   bool hasCodes() const { return llvm::isa<mlir::Float8E4M3FNType>(K.Element); }
+  bool appends() const { return New.has_value(); }
   bool hasSoftcap() { return Op.getSoftcap().has_value(); }
   /// What scores are multiplied with for powers of two: products of queries and
   /// keys, or, with a softcap, what `bent` makes of them.

@@ -431,6 +431,8 @@ FamilyAnswer queryAttentionMmaSync(FusedKernel &Form, const target::Target &T) {
   std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
+  if (Read->appends())
+    return FamilyAnswer::refuse(RefusalKind::Form, AppendsRows);
   if (!Read->hasWideRows(AttentionKernel::Heads16Or::F32))
     return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeadsOfF32);
   schedule::AttentionShape Shape = attentionShapeOf(*Read);
