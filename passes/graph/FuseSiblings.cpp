@@ -30,6 +30,7 @@
 #include "passes/graph/GemmRegion.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/RegionRoles.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -63,14 +64,19 @@ bool mayReplaceInPlace(RegionOp Region) {
       });
 }
 
-/// Whether each element of the region is computed by itself, as it lies.
+/// Whether each element of the region is computed by itself, as it lies. New
+/// rows of a cache may be heads in another order, whose elements lie as before.
 bool isMap(RegionOp Region) {
   if (mayReplaceInPlace(Region))
     return false;
   size_t Count = 0;
-  for (Operation &Op : Region.getBody().front().without_terminator()) {
+  Block &Body = Region.getBody().front();
+  bool Joins = !Body.getOps<ConcatOp>().empty();
+  for (Operation &Op : Body.without_terminator()) {
     bool Moves =
-        isa<ConcatOp, SliceOp, BroadcastOp, ReshapeOp, IotaOp, ConstantOp>(Op);
+        isa<ConcatOp, SliceOp, BroadcastOp, ReshapeOp, IotaOp, ConstantOp>(
+            Op) ||
+        (Joins && isOrderOfHeads(&Op));
     if (!(Moves || Op.hasTrait<ElementwiseTrait>()) || ++Count > MostOps)
       return false;
   }

@@ -24,6 +24,25 @@ module {
     return %0, %1, %2, %3 : !present, !present, !narrow, !narrow
   }
 
+  // New rows are heads in another order. An order alone is no map: kernels of transposes are others.
+  // CHECK-LABEL: func.func @heads
+  // CHECK: graph.region
+  // CHECK-COUNT-2: graph.concat
+  // CHECK-NOT: graph.concat
+  // CHECK-COUNT-2: graph.region
+  // CHECK-NOT: graph.region
+  // REMARK: 2 kernels of the same form and sizes are one launch.
+  func.func @heads(%pk: !past, %pv: !past, %k: !graph.tensor<[b, 1, 8, 64], f32>, %v: !graph.tensor<[b, 1, 8, 64], f32>)
+      -> (!present, !present, !graph.tensor<[b, 8, 64, 1], f32>, !graph.tensor<[b, 8, 64, 1], f32>) {
+    %tk = graph.transpose %k [0, 2, 1, 3] : !graph.tensor<[b, 1, 8, 64], f32>
+    %tv = graph.transpose %v [0, 2, 1, 3] : !graph.tensor<[b, 1, 8, 64], f32>
+    %0 = graph.concat %pk, %tk axis 2 : !past, !new
+    %1 = graph.concat %pv, %tv axis 2 : !past, !new
+    %2 = graph.transpose %k [0, 2, 3, 1] : !graph.tensor<[b, 1, 8, 64], f32>
+    %3 = graph.transpose %v [0, 2, 3, 1] : !graph.tensor<[b, 1, 8, 64], f32>
+    return %0, %1, %2, %3 : !present, !present, !graph.tensor<[b, 8, 64, 1], f32>, !graph.tensor<[b, 8, 64, 1], f32>
+  }
+
   // One that waits for the other, through a kernel between, stays apart; so do others of other sizes.
   // CHECK-LABEL: func.func @apart
   // CHECK-COUNT-4: graph.region
