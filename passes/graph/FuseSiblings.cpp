@@ -50,7 +50,7 @@ constexpr size_t MostTogether = 4;
 constexpr size_t MostOps = 32;
 
 /// Whether a region may replace some elements of an input in its place: its
-/// kernel then leaves the others alone, which one of several results does not.
+/// kernel then leaves the others alone, if all its results are such.
 bool mayReplaceInPlace(RegionOp Region) {
   auto Through = [](Value V) {
     auto Cast = V.getDefiningOp<CastOp>();
@@ -67,16 +67,14 @@ bool mayReplaceInPlace(RegionOp Region) {
 /// Whether each element of the region is computed by itself, as it lies. New
 /// rows of a cache may be heads in another order, whose elements lie as before.
 bool isMap(RegionOp Region) {
-  if (mayReplaceInPlace(Region))
-    return false;
   size_t Count = 0;
   Block &Body = Region.getBody().front();
-  bool Joins = !Body.getOps<ConcatOp>().empty();
+  bool OfCache = mayReplaceInPlace(Region) || !Body.getOps<ConcatOp>().empty();
   for (Operation &Op : Body.without_terminator()) {
     bool Moves =
         isa<ConcatOp, SliceOp, BroadcastOp, ReshapeOp, IotaOp, ConstantOp>(
             Op) ||
-        (Joins && isOrderOfHeads(&Op));
+        (OfCache && (isOrderOfHeads(&Op) || isa<GatherElementsOp>(Op)));
     if (!(Moves || Op.hasTrait<ElementwiseTrait>()) || ++Count > MostOps)
       return false;
   }
@@ -109,8 +107,8 @@ RegionOp madeInPlaceOf(RegionOp Reader) {
       Reader.getBody().front().without_terminator(), [](Operation &Op) {
         return Op.hasTrait<ElementwiseTrait>() || isa<ConstantOp>(Op);
       });
-  if (!From || !InPlace || From.getNumResults() == MostTogether ||
-      !isMap(From) ||
+  if (!From || !InPlace || mayReplaceInPlace(From) ||
+      From.getNumResults() == MostTogether || !isMap(From) ||
       typeOf(Read).getDims() != typeOf(Reader.getOutputs()[0]).getDims())
     return {};
   return From;

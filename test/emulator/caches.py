@@ -5,7 +5,8 @@
 """Caches that are written where they lie, on the emulator.   caches.py KPC DRIVER RUNTIME TARGET FOLDER
 
 `TensorScatter` of new rows, and attention that reads what came of it: with a memory of its own for the present keys, and in that
-of the past ones. Both must give the rows that numpy gives, and bits that do not differ.
+of the past ones. Both must give the rows that numpy gives, and bits that do not differ. One kernel writes two caches, also where
+only one of them is in its place.
 """
 
 import ctypes
@@ -28,9 +29,11 @@ F16, F32, I64 = 10, 1, 7  # kpc/runtime.h
 BATCH, HEADS, LENGTH, DEPTH, NEW = 3, 2, 40, 64, 2
 
 
+def info(name, kind, shape):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
 def model(element, reads):
-    def info(name, kind, shape):
-        return helper.make_tensor_value_info(name, kind, shape)
     nodes = [helper.make_node("TensorScatter", ["past", "new", "at"], ["present"], axis=-2)]
     inputs = [info("past", element, ["batch", HEADS, LENGTH, DEPTH]), info("new", element, ["batch", HEADS, NEW, DEPTH]),
               info("at", TensorProto.INT64, ["batch"])]
@@ -39,6 +42,16 @@ def model(element, reads):
         nodes.append(helper.make_node("Attention", ["q", "present", "present"], ["y"]))
         inputs.append(info("q", element, ["batch", HEADS, 1, DEPTH]))
         outputs.append(info("y", element, ["batch", HEADS, 1, DEPTH]))
+    return helper.make_model(helper.make_graph(nodes, "caches", inputs, outputs), opset_imports=[helper.make_opsetid("", 24)], ir_version=11)
+
+
+def pair(element):
+    """Two caches, rows of both replaced at the same places."""
+    nodes, inputs, outputs = [], [info("at", TensorProto.INT64, ["batch"])], []
+    for name in "kv":
+        nodes.append(helper.make_node("TensorScatter", [f"past_{name}", f"new_{name}", "at"], [f"present_{name}"], axis=-2))
+        inputs += [info(f"{what}_{name}", element, ["batch", HEADS, rows, DEPTH]) for what, rows in (("past", LENGTH), ("new", NEW))]
+        outputs.append(info(f"present_{name}", element, ["batch", HEADS, LENGTH, DEPTH]))
     return helper.make_model(helper.make_graph(nodes, "caches", inputs, outputs), opset_imports=[helper.make_opsetid("", 24)], ir_version=11)
 
 
@@ -67,6 +80,37 @@ class Memory:
         array = np.empty_like(like)
         self.check(self.lib.cuMemcpyDtoH_v2(ctypes.c_void_p(array.ctypes.data), ctypes.c_uint64(pointer), ctypes.c_size_t(array.nbytes)))
         return array
+
+
+def wrong_pairs(memory, kpc, runtime, target, folder):
+    source, artifact, wrong = folder / "pair.onnx", folder / "pair.kpc", 0
+    save(pair(TensorProto.FLOAT16), source)
+    subprocess.run([kpc, "compile", source, "--arch", target, "--dim", "batch=1..8:opt=3", "-o", artifact, "--no-cache", "--quiet"], check=True)
+    shown = subprocess.run([kpc, "inspect", artifact, "--dim", "batch=3"], capture_output=True, text=True, check=True).stdout
+    if "present_k+present_v" not in shown or "present_v  f16[batch,2,40,64]  may take the memory of past_v" not in shown:
+        wrong += 1
+        print(f"pair: no kernel writes both caches in their places:\n{shown}")
+    rng = np.random.default_rng(1)
+    arrays = {f"{what}_{name}": rng.standard_normal((BATCH, HEADS, rows, DEPTH)).astype(np.float16)
+              for name in "kv" for what, rows in (("past", LENGTH), ("new", NEW))}
+    arrays["at"] = np.array([LENGTH - NEW, 0, 17], np.int64)
+    want = {name: arrays[f"past_{name}"].copy() for name in "kv"}
+    for name in "kv":
+        for batch, row in enumerate(arrays["at"]):
+            want[name][batch, :, row:row + NEW] = arrays[f"new_{name}"][batch]
+    session = Session(runtime, artifact, cuda(0))
+    for in_place in ("", "k", "v", "kv"):
+        given = {name: memory.put(array) for name, array in arrays.items()}
+        present = {name: given[f"past_{name}"] if name in in_place else memory.put(np.zeros_like(want[name])) for name in "kv"}
+        inputs = [named_tensor(name, given[name], array.shape, I64 if name == "at" else F16, cuda(0)) for name, array in arrays.items()]
+        outputs = [named_tensor(f"present_{name}", present[name], want[name].shape, F16, cuda(0)) for name in "kv"]
+        session.run((NamedTensor * len(inputs))(*inputs), (NamedTensor * len(outputs))(*outputs))
+        memory.check(memory.lib.cuCtxSynchronize())
+        for name in "kv":
+            if not np.array_equal(memory.get(present[name], want[name]), want[name]):
+                wrong += 1
+                print(f"pair: present_{name} is not what numpy gives, with '{in_place}' in their places")
+    return wrong
 
 
 def main():
@@ -113,6 +157,7 @@ def main():
         if found[0].tobytes() != found[1].tobytes():
             wrong += 1
             print(f"{name}: attention reads other keys where they are written in place")
+    wrong += wrong_pairs(memory, kpc, runtime, target, folder)
     print(f"{wrong} wrong")
     return 1 if wrong else 0
 

@@ -168,10 +168,9 @@ bool areSameView(Value A, Value B) {
 
 /// Finds `select(is new, new, x)` whose condition is one for each row. None
 /// where it is something else.
-std::optional<Replaced> replacedIn(const OutputSection &S) {
-  if (S.Outputs.size() != 1 || S.Sizes.empty())
-    return std::nullopt;
-  Value Tensor = S.Outputs.front().Tensor;
+std::optional<Replaced> replacedBy(const OutputSection &S,
+                                   const KernelOutput &Output) {
+  Value Tensor = Output.Tensor;
   if (Value Wide = throughElementwise<arith::TruncFOp>(Tensor))
     Tensor = Wide;
   auto Map = Tensor.getDefiningOp<linalg::GenericOp>();
@@ -209,10 +208,24 @@ std::optional<Replaced> replacedIn(const OutputSection &S) {
     if (Value Narrow = throughElementwise<arith::ExtFOp>(Kept))
       Kept = Narrow;
     Value View = viewOf(Kept);
-    if (View && areSameView(View, S.Outputs.front().Memref))
+    if (View && areSameView(View, Output.Memref))
       return Replaced{IsNew, Negated, View};
   }
   return std::nullopt;
+}
+
+/// That of each output; empty where one of them has none.
+SmallVector<Replaced> replacedIn(const OutputSection &S) {
+  SmallVector<Replaced> All;
+  for (const KernelOutput &Output : S.Outputs) {
+    std::optional<Replaced> One;
+    if (!S.Sizes.empty())
+      One = replacedBy(S, Output);
+    if (!One)
+      return {};
+    All.push_back(*One);
+  }
+  return All;
 }
 
 class GpuMapNest {
@@ -342,25 +355,34 @@ private:
     }
   }
 
-  /// Whether the lanes of the group at Base have anything to do: always where
-  /// the output is not where the kept elements are.
+  /// Whether the lanes of the group at Base have anything to do.
   Value hasWork() {
+    Value Work;
+    for (auto [Output, Of] : llvm::zip_equal(S.Outputs, InPlace)) {
+      Value Here = hasWork(Output, Of);
+      Work = Work ? arith::OrIOp::create(W.B, W.Loc, Work, Here) : Here;
+    }
+    return Work;
+  }
+
+  /// Whether they have any of one output: always where that is not where its
+  /// kept elements are.
+  Value hasWork(const KernelOutput &Output, const Replaced &Of) {
     auto Begin = [&](Value Memref) -> Value {
       return memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Memref);
     };
     Value Work = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::ne,
-                                       Begin(S.Outputs.front().Memref),
-                                       Begin(InPlace->Kept));
+                                       Begin(Output.Memref), Begin(Of.Kept));
     unsigned Dim = S.Runs.back().back();
     for (unsigned L = 0; L < G.Lanes; ++L) {
       SmallVector<Value> At = Base;
       At[Dim] = W.add(At[Dim], W.index(L));
-      Value IsNew = W.Emitter.element(W.B, InPlace->IsNew, At);
+      Value IsNew = W.Emitter.element(W.B, Of.IsNew, At);
       if (!IsNew) {
         Result = failure();
         return Work;
       }
-      if (InPlace->Negated)
+      if (Of.Negated)
         IsNew = arith::XOrIOp::create(
             W.B, W.Loc, IsNew,
             arith::ConstantOp::create(W.B, W.Loc, W.B.getBoolAttr(true)));
@@ -370,7 +392,7 @@ private:
   }
 
   void vector() {
-    if (!InPlace)
+    if (InPlace.empty())
       return vectorAtBase();
     W.when(hasWork(), [&] { vectorAtBase(); });
   }
@@ -415,7 +437,7 @@ private:
   GpuWriter &W;
   const Groups &G;
   const OutputSection &S;
-  std::optional<Replaced> InPlace;
+  SmallVector<Replaced> InPlace; ///< of each output, or none
   SmallVector<Value> Base;
   LogicalResult Result = success();
 };

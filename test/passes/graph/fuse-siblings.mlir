@@ -68,9 +68,11 @@ module {
     return %0, %1 : !graph.tensor<[64], f16>, !graph.tensor<[64], f16>
   }
 
-  // What may replace rows of a cache in its place stays alone: its kernel leaves the other rows as they are.
+  // What replaces rows of two caches in their places is one kernel, which leaves the other rows of both as they are.
   // CHECK-LABEL: func.func @replaced
-  // CHECK-COUNT-2: graph.region
+  // CHECK: graph.region
+  // CHECK-COUNT-2: graph.select
+  // CHECK-NOT: graph.region
   func.func @replaced(%at: !graph.tensor<[b, 8, 64, 1], i1>, %k: !graph.tensor<[b, 8, 64, 64], f32>, %v: !graph.tensor<[b, 8, 64, 64], f32>,
                       %pk: !graph.tensor<[b, 8, 64, 64], f32>, %pv: !graph.tensor<[b, 8, 64, 64], f32>)
       -> (!graph.tensor<[b, 8, 64, 64], f32>, !graph.tensor<[b, 8, 64, 64], f32>) {
@@ -78,5 +80,16 @@ module {
     %0 = graph.select %new, %k, %pk : !graph.tensor<[b, 8, 64, 64], i1>, !graph.tensor<[b, 8, 64, 64], f32>
     %1 = graph.select %new, %v, %pv : !graph.tensor<[b, 8, 64, 64], i1>, !graph.tensor<[b, 8, 64, 64], f32>
     return %0, %1 : !graph.tensor<[b, 8, 64, 64], f32>, !graph.tensor<[b, 8, 64, 64], f32>
+  }
+
+  // With a cast in the same kernel the other rows would be read, so that stays apart.
+  // CHECK-LABEL: func.func @replaced_and_cast
+  // CHECK-COUNT-2: graph.region
+  func.func @replaced_and_cast(%at: !graph.tensor<[b, 8, 64, 1], i1>, %k: !graph.tensor<[b, 8, 64, 64], f32>, %pk: !graph.tensor<[b, 8, 64, 64], f32>)
+      -> (!graph.tensor<[b, 8, 64, 64], f32>, !graph.tensor<[b, 8, 64, 64], f16>) {
+    %new = graph.broadcast %at : !graph.tensor<[b, 8, 64, 1], i1> to !graph.tensor<[b, 8, 64, 64], i1>
+    %0 = graph.select %new, %k, %pk : !graph.tensor<[b, 8, 64, 64], i1>, !graph.tensor<[b, 8, 64, 64], f32>
+    %1 = graph.cast %0 to f16 : !graph.tensor<[b, 8, 64, 64], f32>
+    return %0, %1 : !graph.tensor<[b, 8, 64, 64], f32>, !graph.tensor<[b, 8, 64, 64], f16>
   }
 }
