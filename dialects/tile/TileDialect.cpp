@@ -206,8 +206,10 @@ LogicalResult ColumnType::verify(Emit Error, int64_t Rows, Type Element, bool,
 
 LogicalResult PackedType::verify(Emit Error, ArrayRef<int64_t> Shape,
                                  Type Element) {
-  if (!Element.isF16() && !Element.isBF16() && !Element.isF32())
-    return Error() << "packed elements are f16, bf16 or f32, not " << Element;
+  if (!Element.isF16() && !Element.isBF16() && !Element.isF32() &&
+      !isa<Float8E4M3FNType>(Element))
+    return Error() << "packed elements are f16, bf16, f32 or f8E4M3FN, not "
+                   << Element;
   if (Shape.size() != 2 || Shape[0] < 64 || Shape[0] % 64 || Shape[1] < 16 ||
       Shape[1] % 16)
     return Error() << "packed are a multiple of 64 rows and of 16 columns";

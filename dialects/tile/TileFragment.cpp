@@ -125,6 +125,11 @@ LogicalResult PackOp::verify() {
     auto From = cast<FragmentType>(V.getType());
     if (From.getRows() != To.getRows() || !From.getElement().isF32())
       return emitOpError("expected f32 fragments of the result's rows");
+    // Words of FP8 have columns of two blocks of 8.
+    if (To.getElement().getIntOrFloatBitWidth() == 8 && From.getColumns() % 16)
+      return emitOpError() << "to FP8 expected fragments of a multiple of 16 "
+                              "columns, got "
+                           << From.getColumns();
     Columns += From.getColumns();
   }
   if (Columns != To.getColumns())

@@ -101,7 +101,7 @@ def Tile_WarpAboveOp : Tile_Op<"warp_above", [Pure]> {
 }
 
 def Tile_PackOp : Tile_Op<"pack", [Pure]> {
-  let summary = "Packs adjacent f32 fragments, rounded to 16 bits or as f32, as the left operand of a product";
+  let summary = "Packs adjacent f32 fragments, rounded to 16 bits or to FP8, or as f32, as the left operand of a product";
   let arguments = (ins Variadic<Tile_FragmentType>:$fragments);
   let results = (outs Tile_PackedType:$result);
   let assemblyFormat = "$fragments attr-dict `:` qualified(type($fragments)) `->` qualified(type($result))";

@@ -91,8 +91,8 @@ LogicalResult MmaOp::verify() {
   if (getATransposed() && isa<PackedType>(getA().getType()))
     return emitOpError("expected a packed operand without 'transposed'");
   if (isa<PackedType>(getA().getType()) &&
-      A.Element.getIntOrFloatBitWidth() != 16)
-    return emitOpError() << "expected a packed operand of 16 bits, got "
+      A.Element.getIntOrFloatBitWidth() > 16)
+    return emitOpError() << "expected a packed operand of 16 bits or FP8, got "
                          << A.Element;
   if (isa<PackedType>(getA().getType()) && A.Outer != 64)
     return emitOpError() << "expected a packed operand of 64 rows, got "

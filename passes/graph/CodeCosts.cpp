@@ -18,6 +18,7 @@
 #include "passes/graph/CodeCosts.h"
 
 #include "passes/graph/Calibration.h"
+#include "passes/schedule/AttentionSchedule.h"
 #include "passes/schedule/ConvSchedule.h"
 #include "passes/schedule/HopperCosts.h"
 #include "passes/schedule/MemoryRate.h"
@@ -251,6 +252,55 @@ MaybeCost ConvSizes::cost(bool Fp8, const target::Target &T) const {
   return least(schedule::rankConvSchedules(Shape, T));
 }
 
+class AttentionSizes {
+public:
+  AttentionSizes(AttentionOp Op, const shape::Facts &Facts);
+  MaybeCost ofCodes(const target::Target &T) const;
+  MaybeCost ofFloats(const target::Target &T) const {
+    return least(schedule::rankAttentionSchedules(Shape, T));
+  }
+
+private:
+  schedule::AttentionShape Shape;
+  int64_t Groups;
+};
+
+AttentionSizes::AttentionSizes(AttentionOp Op, const shape::Facts &Facts) {
+  ArrayRef<Expr> Q = typeOf(Op.getQ()).getDims(),
+                 K = typeOf(Op.getK()).getDims(),
+                 Y = typeOf(Op.getY()).getDims();
+  auto Typical = [&](const Expr &Size) {
+    return Facts.optimum(Size).value_or(UnknownExtent);
+  };
+  Shape.Batch = Typical(Q[0]);
+  Shape.Heads = Typical(Q[1]);
+  Shape.Queries = Typical(Q[2]);
+  Shape.Keys = Typical(K[2]);
+  Shape.Depth = Typical(Q[3]);
+  Shape.Width = Typical(Y[3]);
+  Shape.Causal = Op.getCausal().has_value();
+  Groups = Typical(K[1]);
+}
+
+MaybeCost AttentionSizes::ofCodes(const target::Target &T) const {
+  schedule::AttentionShape Codes = Shape;
+  Codes.ElementBytes = 1;
+  MaybeCost Attention = least(schedule::rankAttentionSchedules(Codes, T));
+  if (!Attention)
+    return Attention;
+  // One kernel reads a query's row and writes its codes. Keys and values are
+  // read for their one scale first, by two kernels each.
+  constexpr double Kernels = 7, BytesOfQuery = 3, BytesOfKey = 5;
+  double Rows = double(Shape.Batch) * double(Shape.Keys) * double(Groups),
+         Bytes = BytesOfQuery * double(Shape.Batch) * double(Shape.Heads) *
+                     double(Shape.Queries) * double(Shape.Depth) +
+                 BytesOfKey * Rows * double(Shape.Depth + Shape.Width);
+  return *Attention +
+         Kernels * schedule::hopper::LaunchCycles /
+             schedule::hopper::cyclesPerMicrosecond(T) +
+         Bytes / schedule::bytesOfMicrosecond(T);
+}
+
 template <typename SizesT>
 std::string slower(const SizesT &Of, ArrayRef<const target::Target *> Targets) {
   for (const target::Target *T : Targets) {
@@ -273,6 +323,8 @@ std::string graph::slowerAsFp8(Operation *Product, const shape::Facts &Facts,
     return "";
   if (auto Gemm = dyn_cast<MatmulOp>(Product))
     return slower(GemmSizes(Gemm, Facts), Targets);
+  if (auto Attention = dyn_cast<AttentionOp>(Product))
+    return slower(AttentionSizes(Attention, Facts), Targets);
   auto Conv = cast<ConvOp>(Product);
   return Conv.getGroups() == 1 ? slower(ConvSizes(Conv, Facts), Targets) : "";
 }

@@ -13,8 +13,8 @@
 
 namespace kpc::graph {
 
-/// Why a GEMM or convolution of 16 bits is to stay one, as a clause: by the
-/// cost model of one of the targets FP8 is slower. Empty: it is not.
+/// Why a GEMM, convolution or attention of 16 bits is to stay one, as a clause:
+/// by the cost model of one of the targets FP8 is slower. Empty: it is not.
 std::string slowerAsFp8(mlir::Operation *Product, const shape::Facts &Facts,
                         llvm::ArrayRef<const target::Target *> Targets);
 

@@ -122,11 +122,26 @@ std::optional<StringRef> graph::sinkScalesOfHeads(AttentionOp Op,
   return "";
 }
 
+static bool widensCodes(Operation *Op) {
+  auto Cast = dyn_cast_or_null<CastOp>(Op);
+  return Cast && isa<Float8E4M3FNType>(typeOf(Cast.getX()).getElementType());
+}
+
+/// Whether it multiplies rows of codes, or turns codes whose keys are columns.
+static bool followsCodes(Operation *Op) {
+  return isa<MulOp, TransposeOp>(Op) &&
+         llvm::any_of(Op->getOperands(), [](Value Operand) {
+           return widensCodes(Operand.getDefiningOp());
+         });
+}
+
 bool graph::widensHeads(Operation *Op) {
-  auto Cast = dyn_cast<CastOp>(Op);
-  return Cast && isa<Float8E4M3FNType>(typeOf(Cast.getX()).getElementType()) &&
-         llvm::all_of(Op->getUses(), [](OpOperand &Use) {
-           return readsMemory(Use) && Use.getOwner()->hasAttr(CodesAttr);
+  bool Widens = widensCodes(Op);
+  return (Widens || followsCodes(Op)) &&
+         llvm::all_of(Op->getUses(), [&](OpOperand &Use) {
+           Operation *User = Use.getOwner();
+           return (readsMemory(Use) && User->hasAttr(CodesAttr)) ||
+                  (Widens && followsCodes(User) && widensHeads(User));
          });
 }
 
@@ -142,15 +157,39 @@ static bool makesCodes(Operation *Op) {
          (splatValue(Op->getOperand(0)) || splatValue(Op->getOperand(1)));
 }
 
+/// Whether queries are codes, too, so that a kernel multiplies them.
+static bool multipliesCodes(AttentionOp Op) {
+  Operation *Queries = Op.getQ().getDefiningOp();
+  return widensCodes(Queries) || (Queries && followsCodes(Queries));
+}
+
+/// Whether it multiplies by one number that only the run may know, or is a view
+/// of that, or spreads it.
+static bool scalesByOne(Operation *Op) {
+  auto IsOne = [](Value V) {
+    return llvm::all_of(typeOf(V).getDims(),
+                        [](const Expr &Size) { return Size == Expr(1); });
+  };
+  auto Spreads = [&](Operation *Spread) {
+    return isa_and_present<BroadcastOp, ReshapeOp>(Spread) &&
+           IsOne(Spread->getOperand(0));
+  };
+  return Spreads(Op) ||
+         (isa<MulOp>(Op) && llvm::any_of(Op->getOperands(), [&](Value Factor) {
+            return Spreads(Factor.getDefiningOp());
+          }));
+}
+
 bool graph::endsCodeAttention(AttentionOp Op, ArrayRef<Operation *> Ops) {
   if (Op->hasAttr(ResultCodesAttr))
     return llvm::all_of(Ops, [](Operation *End) {
       return isOrderOfHeads(End) || makesCodes(End);
     });
-  return Op->hasAttr(CodesAttr) && llvm::all_of(Ops, [](Operation *End) {
+  return Op->hasAttr(CodesAttr) && llvm::all_of(Ops, [&](Operation *End) {
            auto Product = dyn_cast<MulOp>(End);
            auto Cast = dyn_cast<CastOp>(End);
            return isOrderOfHeads(End) ||
+                  (multipliesCodes(Op) && scalesByOne(End)) ||
                   (Cast && isFloat(typeOf(Cast.getX()).getElementType()) &&
                    isFloat(typeOf(Cast.getY()).getElementType())) ||
                   (Product && (constantScale(Product.getA()) ||

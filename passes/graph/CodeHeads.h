@@ -46,7 +46,7 @@ std::optional<llvm::StringRef> sinkScalesOfHeads(AttentionOp Op,
                                                  const shape::Facts &Facts);
 
 /// Whether `Op` makes numbers of codes for such an attention, and for nothing
-/// else.
+/// else: a cast, then the factor of each row or a transpose.
 bool widensHeads(mlir::Operation *Op);
 
 /// Whether an attention reads its heads there, or what makes numbers of them.

@@ -8,6 +8,8 @@
 
 #include "passes/graph/CodeProducts.h"
 
+#include "passes/graph/CodeHeads.h"
+
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
@@ -63,6 +65,28 @@ StringRef graph::refusalOfFp8(ConvOp Op, const shape::Facts &Facts) {
   if (Facts.optimum(Places).value_or(FewestColumns) < FewestColumns ||
       Facts.optimum(Y.getDims().back()).value_or(FewestColumns) < FewestColumns)
     return "the result has fewer than 8 places or outputs";
+  return "";
+}
+
+StringRef graph::refusalOfFp8(AttentionOp Op, const shape::Facts &Facts) {
+  // Steps of products have 32 bytes, rows that are copied 16.
+  constexpr int64_t HeadUnit = 32, KeyUnit = 16, MostInHead = 256;
+  std::optional<int64_t> Depth = typeOf(Op.getQ()).getStaticDim(3),
+                         Width = typeOf(Op.getV()).getStaticDim(3);
+  const Expr &Keys = typeOf(Op.getK()).getDims()[2];
+  if (Op->hasAttr(CodesAttr))
+    return "it reads codes already";
+  if (hasFewQueries(typeOf(Op.getQ()).getDims()[2], Facts))
+    return "it has few queries";
+  if (Op.getBias() || Op.getMask())
+    return "its scores have a bias or a mask";
+  if (Op.getSoftcap())
+    return "its scores have a softcap";
+  if (!Depth || !Width || *Depth % HeadUnit || *Width % HeadUnit ||
+      std::max(*Depth, *Width) > MostInHead)
+    return "its heads are no multiple of 32 elements, or more than 256";
+  if (Facts.divisor(Keys) % KeyUnit || Facts.range(Keys).Min < 1)
+    return "its number of keys is no multiple of 16, or may be 0";
   return "";
 }
 

@@ -26,6 +26,9 @@ llvm::StringRef refusalOfFp8(MatmulOp Op, const shape::Facts &Facts,
 /// The same of a convolution, which one instruction or another multiplies.
 llvm::StringRef refusalOfFp8(ConvOp Op, const shape::Facts &Facts);
 
+/// The same of an attention, whose kernel is wgmma's.
+llvm::StringRef refusalOfFp8(AttentionOp Op, const shape::Facts &Facts);
+
 /// The same of integers of 8 bits. Their sums of 32 bits have to be exact,
 /// unless the GEMM's own are integers, which wrap.
 llvm::StringRef refusalOfInt8(MatmulOp Op, const shape::Facts &Facts);

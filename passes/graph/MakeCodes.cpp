@@ -103,6 +103,9 @@ StringRef CodePolicy::incapable(Operation *Product) const {
   if (Conv)
     return Type == CodeType::Int8 ? refusalOfInt8(Conv, Facts)
                                   : refusalOfFp8(Conv, Facts);
+  if (auto Attention = dyn_cast<AttentionOp>(Product))
+    return Type == CodeType::Int8 ? "no kernel of attention has integers"
+                                  : refusalOfFp8(Attention, Facts);
   auto Gemm = cast<MatmulOp>(Product);
   return Type == CodeType::Int8 ? refusalOfInt8(Gemm, Facts)
                                 : refusalOfFp8(Gemm, Facts, Wgmma);
@@ -190,7 +193,9 @@ Value graph::scaledBoth(OpBuilder &B, Value Product, Value Scalar,
 }
 
 static StringRef kindOf(Operation *Op) {
-  return isa<ConvOp>(Op) ? "A convolution" : "A GEMM";
+  return isa<ConvOp>(Op)        ? "A convolution"
+         : isa<AttentionOp>(Op) ? "An attention"
+                                : "A GEMM";
 }
 
 void graph::tellOfCodes(Operation *Op, CodeType Type, bool Known) {

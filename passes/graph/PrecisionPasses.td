@@ -99,6 +99,10 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
     A target multiplies codes, or only rounds: factors are then codes in f32, of
     which loops make the same numbers.
 
+    Where `targets` are named, attention of many queries multiplies FP8, too
+    (QuantiseAttention.cpp). Its queries have a scale for each row, its keys and
+    values one each, all found in each run.
+
     What no name asks FP8 for stays as it is where a cost model of `targets` has
     it slower in FP8 than in 16 bits.
   }];

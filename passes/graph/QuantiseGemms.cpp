@@ -25,8 +25,8 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/CodeProducts.h"
 #include "passes/graph/GraphFunction.h"
-#include "passes/graph/MakeCodes.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/QuantiseAttention.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -50,6 +50,9 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
         CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma, Targets}, Func);
     if (failed(Policy))
       return signalPassFailure();
+    // Targets that have a kernel of it are those whose costs are asked.
+    if (!Targets.empty())
+      quantiseAttentions(Func, *Policy);
     SmallVector<MatmulOp> Products;
     Func.walk([&](MatmulOp Op) {
       if (multipliesWeight(Op))

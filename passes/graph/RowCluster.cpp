@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/RowCluster.h"
+#include "passes/graph/CodeHeads.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/RegionRoles.h"
 #include "passes/graph/RowSpace.h"
@@ -198,6 +199,7 @@ bool RowCluster::mayJoin(Operation *Op, const RowPlace &Place) {
   auto Reduce = dyn_cast<ReduceOp>(Op);
   if (Reduce ? rowReducedBy(Reduce) != Row
              : !Op->hasTrait<ElementwiseTrait>() || isGemmEpilogue(Op) ||
+                   widensHeads(Op) ||
                    llvm::any_of(Op->getOperands(), isReadThroughIndex))
     return false;
   if (llvm::any_of(Op->getOperands(),

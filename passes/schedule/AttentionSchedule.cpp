@@ -24,9 +24,9 @@ int64_t schedule::stagedColumns(int64_t Width) {
 }
 
 int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
-  // Scores and sums in f32, powers in 16 bits, one value of each 64 rows in 128
-  // threads; the rest is room for addresses, greatest scores and sums, and for
-  // the limits of rows where blocks behind the first have a mask.
+  // Scores and sums in f32, powers in 16 bits or FP8, one value of each 64 rows
+  // in 128 threads; the rest is room for addresses, greatest scores and sums,
+  // and for the limits of rows where blocks behind the first have a mask.
   constexpr int64_t Room = 32, MaskRoom = 8;
   bool Masks = Shape.Causal && TileKeys % TileQueries != 0;
   // What is read ahead of a bias. With sizes that are dynamic ptxas 13.0 spills
@@ -37,16 +37,19 @@ int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
   int64_t ScoreRoom = Masks ? (TileKeys - 48) * 3 / 4 : TileKeys * 3 / 8 - 8;
   if (consumers() == 1)
     ScoreRoom += std::max<int64_t>(paddedColumns(Shape.Width) - 128, 0) / 4;
-  return TileKeys / 2 + TileKeys / 4 + paddedColumns(Shape.Width) / 2 + Room +
-         (Masks ? MaskRoom : 0) + (Shape.Scored ? ScoreRoom : 0);
+  return TileKeys / 2 + TileKeys * Shape.ElementBytes / 8 +
+         paddedColumns(Shape.Width) / 2 + Room + (Masks ? MaskRoom : 0) +
+         (Shape.Scored ? ScoreRoom : 0);
 }
 
 int64_t AttentionSchedule::sharedBytes(const AttentionShape &Shape) const {
   int64_t Depth = paddedColumns(Shape.Depth),
           Width = paddedColumns(Shape.Width);
-  return (TileQueries * (QueryStages * Depth + stagedColumns(Shape.Width)) +
+  constexpr int64_t ResultBytes = 2;
+  return (TileQueries * QueryStages * Depth +
           Stages * TileKeys * (Depth + Width)) *
-         Shape.ElementBytes;
+             Shape.ElementBytes +
+         TileQueries * stagedColumns(Shape.Width) * ResultBytes;
 }
 
 std::string AttentionSchedule::str() const {
@@ -75,7 +78,7 @@ constexpr double OperationsPerCycle = 4096, PowersPerCycle = 16;
 /// What a block of keys takes beyond its products: cycles, and a share of those
 /// of its powers. An H200, heads of 64, 8192 keys: tiles of 128 and 192
 /// queries.
-constexpr double BlockCycles = 500, SoftmaxShown = 0.25;
+constexpr double BlockCycles = 500, SoftmaxShown = 0.25, LongestMeasured = 128;
 /// Powers and reciprocals, which are as fast, of a score that a tanh bends.
 constexpr double PowersOfCapped = 3;
 /// Cycles for each 128 scores that a warpgroup reads a mask or bias for: heads
@@ -123,18 +126,21 @@ AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,
                        : std::ceil(RowTiles * Heads / Sm);
   if (S.Pairs && RowTiles == 1)
     Cost.Waves /= 2;
-  Cost.Mma = Blocks * Scores * 2 *
+  // FP8 has twice the operations of a cycle, and half of the bytes.
+  Cost.Mma = Blocks * Scores * double(Shape.ElementBytes) *
              double(paddedColumns(Shape.Depth) + paddedColumns(Shape.Width)) /
              OperationsPerCycle / PerMicrosecond;
   double Powers = Blocks * Scores / PowersPerCycle / PerMicrosecond;
   double Shown = SoftmaxShown * Powers;
   // Powers hide behind products no longer than these are. Not measured.
-  if (Shape.Capped) {
+  if (Shape.Capped)
     Powers *= PowersOfCapped;
+  if (Shape.Capped || Shape.ElementBytes == 1)
     Shown =
         std::max(SoftmaxShown * Powers, Powers - (1 - SoftmaxShown) * Cost.Mma);
-  }
-  Cost.Softmax = Blocks * BlockCycles / PerMicrosecond + Shown;
+  // Of longer blocks than those that were measured nothing is known.
+  double Long = std::max(1.0, double(S.TileKeys) / LongestMeasured);
+  Cost.Softmax = Blocks * Long * BlockCycles / PerMicrosecond + Shown;
   if (Shape.Scored)
     Cost.Score = Blocks * Scores / 128 *
                  (S.consumers() < 3 ? ScoreCycles : ScoreCyclesOfThree) /
@@ -157,14 +163,21 @@ std::vector<AttentionCost>
 schedule::rankAttentionSchedules(const AttentionShape &Shape,
                                  const target::Target &T) {
   std::vector<AttentionCost> Ranked;
-  if (!T.Can.Wgmma || Shape.ElementBytes != 2 || Shape.Depth < 8 ||
-      Shape.Width < 8 || Shape.Depth % 8 || Shape.Width % 8 ||
+  bool IsFp8 = Shape.ElementBytes == 1;
+  // Steps of a product have 32 bytes of each row.
+  int64_t DepthUnit = IsFp8 ? 32 : 8, WidthUnit = IsFp8 ? 16 : 8;
+  if (!T.Can.Wgmma || (!IsFp8 && Shape.ElementBytes != 2) || Shape.Depth < 8 ||
+      Shape.Width < 8 || Shape.Depth % DepthUnit || Shape.Width % WidthUnit ||
       Shape.Depth > 256 || Shape.Width > 256)
     return Ranked;
+  // 160 keys fit where 128 do, and were slower on an H200: 687 against 704
+  // TFLOP/s with heads of 128, 409 against 465 with heads of 64. Of FP8, lines
+  // of values are swizzled in whole 64 bytes.
+  std::vector<int64_t> KeyTiles = {64, 80, 96, 128};
+  if (IsFp8)
+    KeyTiles = {64, 128, 192};
   for (int64_t Queries : {64, 128, 192})
-    // 160 keys fit where 128 do, and were slower on an H200: 687 against 704
-    // TFLOP/s with heads of 128, 409 against 465 with heads of 64.
-    for (int64_t Keys : {64, 80, 96, 128}) {
+    for (int64_t Keys : KeyTiles) {
       AttentionSchedule S;
       S.TileQueries = Queries;
       S.TileKeys = Keys;

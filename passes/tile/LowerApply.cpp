@@ -218,7 +218,7 @@ struct LowerPack : TilePattern<PackOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     Type Element = Op.getResult().getType().getElement();
-    bool IsF32 = Element.isF32();
+    bool IsF32 = Element.isF32(), IsCode = isa<Float8E4M3FNType>(Element);
     auto Pair = VectorType::get(2, Element);
     auto Word = [&](Value V) -> Value {
       return LLVM::BitcastOp::create(Rewriter, Loc, Rewriter.getI32Type(), V);
@@ -237,7 +237,13 @@ struct LowerPack : TilePattern<PackOp> {
         for (size_t I = 0; IsF32 && I < PerBlock; I += 4)
           for (size_t Of : {0, 2, 1, 3})
             Words.push_back(Word(From[I + Of]));
-        for (size_t I = 0; !IsF32 && I < PerBlock; I += 2) {
+        // Two columns of each of two blocks of 8, of both rows in turn.
+        for (size_t I = 0; IsCode && I < PerBlock; I += 8)
+          for (size_t Row : {0, 2})
+            Words.push_back(codes(Rewriter, Loc, Element,
+                                  {From[I + Row], From[I + Row + 1],
+                                   From[I + Row + 4], From[I + Row + 5]}));
+        for (size_t I = 0; !IsF32 && !IsCode && I < PerBlock; I += 2) {
           // The high half comes first.
           Value Both;
           if (Element.isF16())
@@ -254,6 +260,27 @@ struct LowerPack : TilePattern<PackOp> {
     Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
     Rewriter.replaceOp(Op, pack(Rewriter, Loc, Ty, Words));
     return success();
+  }
+
+  /// A word of four codes, the first in the lowest byte. One instruction
+  /// converts two and saturates.
+  static Value codes(OpBuilder &B, Location Loc, Type Element,
+                     ArrayRef<Value> From) {
+    auto Bytes = VectorType::get(2, B.getI8Type());
+    auto Halves = VectorType::get(2, B.getI16Type());
+    Value Word = LLVM::UndefOp::create(B, Loc, Halves);
+    for (int64_t Half : {0, 1}) {
+      // The high byte comes first.
+      Value Two = NVVM::ConvertF32x2ToF8x2Op::create(
+          B, Loc, Bytes, From[2 * Half + 1], From[2 * Half],
+          NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE,
+          /*relu=*/false, Element);
+      Value Code = LLVM::BitcastOp::create(B, Loc, B.getI16Type(), Two);
+      Word = LLVM::InsertElementOp::create(
+          B, Loc, Word, Code,
+          LLVM::ConstantOp::create(B, Loc, B.getI32IntegerAttr(int32_t(Half))));
+    }
+    return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Word);
   }
 };
 

@@ -141,12 +141,14 @@ struct LowerMma : TilePattern<MmaOp> {
     if (!Sums)
       Sums = LLVM::UndefOp::create(Rewriter, Loc,
                                    getTypeConverter()->convertType(D));
-    for (int64_t Step = 0; Step < A.getColumns() / 16; ++Step) {
+    // What 32 bytes of a row hold.
+    int64_t StepK = 256 / A.getElement().getIntOrFloatBitWidth();
+    for (int64_t Step = 0; Step < A.getColumns() / StepK; ++Step) {
       SmallVector<Value> Operands;
       for (int64_t I = 0; I < D.getPerThread(); ++I)
         Operands.push_back(
             LLVM::ExtractValueOp::create(Rewriter, Loc, Sums, I));
-      for (int64_t I = 0; I < 4; ++I) // words of 16 columns
+      for (int64_t I = 0; I < 4; ++I) // words of a step
         Operands.push_back(LLVM::ExtractValueOp::create(
             Rewriter, Loc, Adaptor.getA(), 4 * Step + I));
       Operands.push_back(B.at(Step, 0));
@@ -157,15 +159,23 @@ struct LowerMma : TilePattern<MmaOp> {
     Rewriter.replaceOp(Op, Sums);
   }
 
-  /// One wgmma of 16 columns of A (PTX ISA 9.7.15.5.1). The first brings the
+  /// One wgmma of a step of A (PTX ISA 9.7.15.5.1). The first brings the
   /// fence: LLVM copies tied operands right before an asm, which would be
   /// behind a fence that stands by itself.
   static Value packedStep(OpBuilder &B, MmaOp Op, Type Ty,
                           ArrayRef<Value> Operands, bool Add, bool First) {
     int64_t N = Op.getD().getType().getFragment().getColumns(), Sums = N / 2;
-    StringRef Element =
-        cast<PackedType>(Op.getA().getType()).getElement().isF16() ? "f16"
-                                                                   : "bf16";
+    Type OfA = cast<PackedType>(Op.getA().getType()).getElement();
+    bool IsCode = OfA.getIntOrFloatBitWidth() == 8;
+    auto NameOf = [](Type Ty) {
+      return Ty.isF16()                ? "f16"
+             : Ty.isBF16()             ? "bf16"
+             : isa<Float8E5M2Type>(Ty) ? "e5m2"
+                                       : "e4m3";
+    };
+    std::string Types = std::string(IsCode ? "k32.f32." : "k16.f32.") +
+                        NameOf(OfA) + "." +
+                        NameOf(Op.getB().getType().getElement()) + " ";
     auto List = [](int64_t First, int64_t Count) {
       std::string Text = "{";
       for (int64_t I = 0; I < Count; ++I)
@@ -177,10 +187,13 @@ struct LowerMma : TilePattern<MmaOp> {
     std::string Text = std::string(First ? "wgmma.fence.sync.aligned; " : "") +
                        "{ .reg .pred p; setp.ne.b32 p, " + (Add ? "1" : "0") +
                        ", 0; wgmma.mma_async.sync.aligned.m64n" +
-                       std::to_string(N) + "k16.f32." + Element.str() + "." +
-                       Element.str() + " " + List(0, Sums) + ", " + List(A, 4) +
-                       ", $" + std::to_string(A + 4) + ", p, 1, 1, " +
-                       (Op.getBTransposed() ? "0" : "1") + "; }";
+                       std::to_string(N) + Types + List(0, Sums) + ", " +
+                       List(A, 4) + ", $" + std::to_string(A + 4) +
+                       ", p, 1, 1" +
+                       (IsCode                ? ""
+                        : Op.getBTransposed() ? ", 0"
+                                              : ", 1") +
+                       "; }";
     std::string Constraints, Tied;
     for (int64_t I = 0; I < Sums; ++I) {
       Constraints += I ? ",=f" : "=f";

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from case_files import write_cases
 
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "tf32": TensorProto.FLOAT, "fp32": TensorProto.FLOAT}
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp8": TensorProto.FLOAT16, "outliers": TensorProto.FLOAT16, "tf32": TensorProto.FLOAT, "fp32": TensorProto.FLOAT}
 
 
 def case(purpose, batch, heads, queries, depth, *, keys=0, groups=0, kind="fp16", causal=False, mask="", layout="bhsd",
@@ -28,7 +28,8 @@ def case(purpose, batch, heads, queries, depth, *, keys=0, groups=0, kind="fp16"
            "keys": keys, "depth": depth, "type": kind, "causal": causal, "mask": mask, "layout": layout,
            "dynamic": dynamic, "cap": cap}
     dims = [f"{size}=1..8192:opt={one[size]}" for size in ("batch", "queries", "keys")] if dynamic else []
-    options = ("--precision", kind) if kind.endswith("32") else ()
+    # FP8 by name: whatever the cost model says.
+    options = ("--precision", kind) if kind.endswith("32") else ("--precision", "fp16", "--precision-for", "attention=fp8") if kind == "fp8" else ()
     return dict(one, dims=dims, options=options, model=lambda: model(one))
 
 
@@ -64,6 +65,18 @@ def cases():
         for causal in (False, True):
             yield case("small", 1, 3, 191, 72, keys=193, causal=causal, kind=kind)
             yield case("small", 2, 4, 130, 64, keys=201, groups=2, mask="bool", causal=causal, kind=kind)
+    # FP8 and fp16, with inputs that have outliers: time_attention.py compares them.
+    for shape in ((4, 16, 4096, 128), (2, 16, 8192, 128), (8, 32, 4096, 128), (4, 16, 2048, 128), (4, 16, 1024, 128), (4, 32, 4096, 64),
+                  (2, 32, 8192, 64), (2, 16, 4096, 256)):
+        for causal in (False, True):
+            for kind in ("outliers", "fp8"):
+                yield case("fp8", *shape, kind=kind, causal=causal)
+    for kind in ("outliers", "fp8"):
+        yield case("fp8", 4, 32, 4096, 128, groups=8, kind=kind, causal=True)
+    for queries, keys in ((129, 208), (70, 48), (333, 4096), (1000, 336)):
+        for causal in (False, True):
+            for depth in (32, 64, 96, 128, 256):
+                yield case("small", 2, 4, queries, depth, keys=keys, groups=2, kind="fp8", causal=causal)
     # A softcap, and heads that kernels in front fill up.
     for depth in (64, 128, 256):
         for causal in (False, True):

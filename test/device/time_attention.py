@@ -6,7 +6,9 @@
 
     python3 time_attention.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 7] [--only REGEX]
 
-FOLDER is what attention.py wrote. cuDNN has no softcap: beside one it computes the attention without. The reference is fp32, of small ones fp64; side_by_side.py says how both sides are timed.
+FOLDER is what attention.py wrote. cuDNN has no softcap: beside one it computes the attention without. FP8 is compared
+with kpc's own fp16 on the same inputs, which have outliers, and its errors are those of fp16, of FP8, and of FP8 on rotated queries and keys. The reference is
+fp32, of small ones fp64; side_by_side.py says how both sides are timed.
 """
 
 import math
@@ -18,8 +20,8 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from side_by_side import Kernel, compare_bursts, compare_cases, error
 
-KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32, "fp32": torch.float32}
-LIMITS = {"fp16": 1e-3, "bf16": 8e-3, "tf32": 2e-3, "fp32": 2e-6}  # RMS
+KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp8": torch.float16, "outliers": torch.float16, "tf32": torch.float32, "fp32": torch.float32}
+LIMITS = {"fp16": 1e-3, "fp8": 0.15, "outliers": 1e-3, "bf16": 8e-3, "tf32": 2e-3, "fp32": 2e-6}  # RMS
 SMALL = 1 << 22  # scores that are compared in fp64
 
 
@@ -28,7 +30,11 @@ def tensors(case):
     torch.manual_seed(0)
 
     def heads(count, length):
-        return torch.randn(case["batch"], count, length, case["depth"], device="cuda").to(kind)
+        x = torch.randn(case["batch"], count, length, case["depth"], device="cuda")
+        # Outliers, as FlashAttention-3's table of errors has them.
+        if case["type"] in ("fp8", "outliers"):
+            x += 10 * torch.randn_like(x) * (torch.rand_like(x) < 0.001)
+        return x.to(kind)
 
     inputs = {"q": heads(case["heads"], case["queries"]), "k": heads(case["groups"], case["keys"]),
               "v": heads(case["groups"], case["keys"])}
@@ -83,6 +89,29 @@ def peer(case, inputs):
     return call
 
 
+def rotated(inputs):
+    """Queries and keys times the orthogonal matrix of Hadamard: their products are the same, and outliers are spread."""
+    size = inputs["q"].shape[-1]
+    matrix = torch.ones(1, 1, device="cuda")
+    while matrix.shape[0] < size:
+        matrix = torch.cat([torch.cat([matrix, matrix], 1), torch.cat([matrix, -matrix], 1)])
+    matrix /= math.sqrt(size)
+    return {name: x if name == "v" else (x.float() @ matrix).to(x.dtype) for name, x in inputs.items()}
+
+
+def compare_with_fp16(case, options, inputs, expected, kernel, out, row):
+    """Errors of both and of rotated heads, then microseconds of the whole models: FP8's with the kernels that make codes."""
+    twin = Kernel(dict(case, name=case["name"].replace(".fp8", ".outliers")), options, inputs, {"y": torch.empty_like(out)})
+    row["fp16_error"] = error(twin.first["y"], expected)
+    kernel.inputs = rotated(inputs)
+    row["rotated_error"] = error(kernel.results()["y"], expected)
+    kernel.inputs = inputs
+    if options.rounds:
+        row.update(measure_bursts(case, {"kpc": kernel, "fp16": twin}, options.rounds))
+        row["ratio"] = row["fp16"] / row["kpc"]
+    twin.close()
+
+
 def measure_bursts(case, sides, rounds):
     """Microseconds of each side, and kpc's rate in TFLOP/s; a causal one counts half of the operations."""
     times = compare_bursts(sides, rounds)
@@ -103,7 +132,9 @@ def run_case(case, options, measure=measure_bursts):
     kernel = Kernel(case, options, given, {"y": out})
     row = dict(case, error=error(kernel.first["y"], expected), same=kernel.same)
     row["right"] = row["same"] and row["error"] <= LIMITS[case["type"]]
-    if case["purpose"] != "small" and row["right"] and options.rounds:
+    if case["type"] == "fp8" and case["purpose"] != "small" and row["right"]:
+        compare_with_fp16(case, options, inputs, expected, kernel, out, row)
+    elif case["purpose"] != "small" and row["right"] and options.rounds:
         call = peer(case, inputs)
         sides = {"kpc": kernel, "cudnn": call}
         try:
@@ -122,9 +153,13 @@ def run_case(case, options, measure=measure_bursts):
 
 def describe(row, unit="TFLOP/s"):
     text = f"({row['peer_error']:.2e})" if "peer_error" in row else ""
+    if "fp16_error" in row:
+        text = f"(rotated {row['rotated_error']:.2e}, fp16 {row['fp16_error']:.2e})"
     if "rate" in row:
         text += f"  kpc {row['kpc']:8.1f} us {row['rate']:.0f} {unit}"
-    if "ratio" in row:
+    if "fp16" in row:
+        text += f", fp16 {row['fp16']:8.1f} us: {row['ratio']:.3f}"
+    elif "ratio" in row:
         text += f", cuDNN {row['cudnn']:8.1f} us: {row['ratio']:.3f}"
     return text + (f" {row['peer_problem']}" if "peer_problem" in row else "")
 

@@ -9,7 +9,7 @@ func.func @f(%x: f32) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{packed elements are f16, bf16 or f32, not 'f64'}}
+  // expected-error @below {{packed elements are f16, bf16, f32 or f8E4M3FN, not 'f64'}}
   %0 = tile.pack %s : !tile.fragment<[64, 32], f32> -> !tile.packed<[64, 32], f64>
   return
 }
@@ -140,6 +140,22 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 
 // -----
 
+func.func @f(%s: !tile.fragment<[64, 24], f32>, %t: !tile.fragment<[64, 8], f32>) {
+  // expected-error @below {{'tile.pack' op to FP8 expected fragments of a multiple of 16 columns, got 24}}
+  %0 = tile.pack %s, %t : !tile.fragment<[64, 24], f32>, !tile.fragment<[64, 8], f32> -> !tile.packed<[64, 32], f8E4M3FN>
+  return
+}
+
+// -----
+
+func.func @f(%p: !tile.packed<[64, 32], f8E4M3FN>, %v: !tile.smem<[32, 64], f8E4M3FN, swizzle 64>) {
+  // expected-error @below {{'tile.mma' op on 'f8E4M3FN' expected both operands contiguous along K}}
+  %0 = tile.mma %p, %v : !tile.packed<[64, 32], f8E4M3FN>, !tile.smem<[32, 64], f8E4M3FN, swizzle 64> -> !tile.pending<!tile.fragment<[64, 64], f32>>
+  return
+}
+
+// -----
+
 func.func @f(%p: !tile.packed<[64, 32], f16>, %v: !tile.smem<[32, 64], f16, swizzle 128>) {
   // expected-error @below {{'tile.mma' op expected a packed operand without 'transposed'}}
   %0 = tile.mma %p transposed, %v : !tile.packed<[64, 32], f16>, !tile.smem<[32, 64], f16, swizzle 128> -> !tile.pending<!tile.fragment<[64, 64], f32>>
@@ -171,7 +187,7 @@ func.func @f(%q: !q) {
 // -----
 
 func.func @f(%p: !tile.packed<[64, 32], f32>, %v: !tile.smem<[64, 32], f32, swizzle 128>) {
-  // expected-error @below {{'tile.mma' op expected a packed operand of 16 bits, got 'f32'}}
+  // expected-error @below {{'tile.mma' op expected a packed operand of 16 bits or FP8, got 'f32'}}
   %0 = tile.mma %p, %v transposed : !tile.packed<[64, 32], f32>, !tile.smem<[64, 32], f32, swizzle 128> -> !tile.pending<!tile.fragment<[64, 64], f32>>
   return
 }

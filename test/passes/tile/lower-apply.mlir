@@ -113,4 +113,42 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Of FP8 a word has two neighbours of each of two blocks of 8 columns: the thread's own, of one row and then of the row 8 below it.
+  // CHECK-LABEL: gpu.func @pack_codes
+  gpu.func @pack_codes(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %q = tile.alloc : <[64, 32], f8E4M3FN, swizzle 32>
+    %k = tile.alloc : <[32, 32], f8E4M3FN, swizzle 32>
+    tile.barrier_init
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      %0 = tile.mma %q, %k transposed : !tile.smem<[64, 32], f8E4M3FN, swizzle 32>, !tile.smem<[32, 32], f8E4M3FN, swizzle 32> -> !tile.pending<!tile.fragment<[64, 32], f32>>
+      // CHECK: %[[S:.*]] = llvm.inline_asm has_side_effects {{.*}}"", "=f,
+      %s = tile.await %0 : !tile.pending<!tile.fragment<[64, 32], f32>> -> !tile.fragment<[64, 32], f32>
+      // CHECK-DAG: %[[S0:.*]] = llvm.extractvalue %[[S]][0]
+      // CHECK-DAG: %[[S1:.*]] = llvm.extractvalue %[[S]][1]
+      // CHECK-DAG: %[[S2:.*]] = llvm.extractvalue %[[S]][2]
+      // CHECK-DAG: %[[S3:.*]] = llvm.extractvalue %[[S]][3]
+      // CHECK-DAG: %[[S4:.*]] = llvm.extractvalue %[[S]][4]
+      // CHECK-DAG: %[[S5:.*]] = llvm.extractvalue %[[S]][5]
+      // CHECK-DAG: %[[S6:.*]] = llvm.extractvalue %[[S]][6]
+      // CHECK-DAG: %[[S7:.*]] = llvm.extractvalue %[[S]][7]
+      // CHECK: nvvm.convert.f32x2.to.f8x2 %[[S1]], %[[S0]]
+      // CHECK: nvvm.convert.f32x2.to.f8x2 %[[S5]], %[[S4]]
+      // CHECK: %[[FIRST:.*]] = llvm.bitcast %{{.*}} : vector<2xi16> to i32
+      // CHECK: nvvm.convert.f32x2.to.f8x2 %[[S3]], %[[S2]]
+      // CHECK: nvvm.convert.f32x2.to.f8x2 %[[S7]], %[[S6]]
+      %p = tile.pack %s : !tile.fragment<[64, 32], f32> -> !tile.packed<[64, 32], f8E4M3FN>
+      // Both operands are contiguous along K: no number says which is transposed.
+      // CHECK: llvm.inline_asm has_side_effects {{.*}}wgmma.mma_async.sync.aligned.m64n32k32.f32.e4m3.e4m3 {{.*}}, p, 1, 1; }"{{.*}} %[[FIRST]],
+      %1 = tile.mma %p, %k transposed : !tile.packed<[64, 32], f8E4M3FN>, !tile.smem<[32, 32], f8E4M3FN, swizzle 32> -> !tile.pending<!tile.fragment<[64, 32], f32>>
+      %o = tile.await %1 : !tile.pending<!tile.fragment<[64, 32], f32>> -> !tile.fragment<[64, 32], f32>
+      %e = tile.map %o at [%i, %i] within [%i, %i] : !tile.fragment<[64, 32], f32> -> !tile.fragment<[64, 32], f32> {
+      ^bb0(%v: f32, %row: index, %column: index):
+        memref.store %v, %sink[] : memref<f32>
+        tile.yield %v : f32
+      }
+    }
+    gpu.return
+  }
 }

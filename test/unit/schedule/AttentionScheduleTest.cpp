@@ -115,6 +115,39 @@ TEST(AttentionSchedule, SoftcapsCostPowersBeyondProducts) {
   EXPECT_GT(Shown(true).second, 1.5 * Shown(false).second);
 }
 
+/// Codes and powers of FP8 take half of the bytes and registers, and products
+/// half of the cycles; powers of two take what they took.
+TEST(AttentionSchedule, OfFp8) {
+  AttentionSchedule S;
+  S.QueryStages = 2;
+  AttentionShape Shape = shapeOf(64, 4096, 128);
+  double Mma = rankAttentionSchedules(Shape, hopper()).front().Mma,
+         Total = rankAttentionSchedules(Shape, hopper()).front().Total;
+  Shape.ElementBytes = 1;
+  EXPECT_EQ(S.sharedBytes(Shape), 6 * 128 * 128 + 128 * 128 * 2);
+  EXPECT_EQ(S.neededRegisters(Shape), 64 + 16 + 64 + 32);
+  AttentionCost Best = rankAttentionSchedules(Shape, hopper()).front();
+  EXPECT_EQ(Best.Schedule.TileKeys, 128);
+  EXPECT_DOUBLE_EQ(Best.Mma, Mma / 2);
+  EXPECT_LT(Best.Total, Total / 1.35);
+  for (int64_t Depth : {32, 64, 96, 128, 192, 256})
+    for (bool Causal : {false, true}) {
+      Shape = shapeOf(3, 1000, Depth, Causal);
+      Shape.ElementBytes = 1;
+      std::vector<AttentionCost> Ranked =
+          rankAttentionSchedules(Shape, hopper());
+      ASSERT_FALSE(Ranked.empty()) << Depth;
+      for (const AttentionCost &One : Ranked) {
+        EXPECT_EQ(One.Schedule.TileKeys % 64, 0);
+        EXPECT_LE(One.Schedule.neededRegisters(Shape),
+                  One.Schedule.consumerRegisters());
+      }
+    }
+  // A step of the product has 32 elements of a row.
+  Shape.Depth = 72;
+  EXPECT_TRUE(rankAttentionSchedules(Shape, hopper()).empty());
+}
+
 TEST(AttentionSchedule, NoneFits) {
   EXPECT_TRUE(
       rankAttentionSchedules(shapeOf(8, 64, 64), *target::findTarget("sm_80"))

@@ -19,6 +19,11 @@
 ///   global k ──TMA──▶ 2 stages ─┴─▶ scores ─▶ powers ──┐ wgmma │
 ///   global v ──TMA──▶ 2 stages ────────────────────────┴───────┘
 ///
+/// Of FP8 all three are codes, and powers become codes. wgmma wants them
+/// contiguous along K, so values lie transposed in memory. A thread has scores
+/// of columns 2a, 2a + 1, 8 + 2a and 9 + 2a of each 16, and multiplies them by
+/// values 4a to 4a + 3: the copy of keys brings their rows in that order.
+///
 /// Blocks of keys are walked from the last to the first: those that need a mask
 /// (the last, and those on the diagonal) come first, in code of their own.
 ///
@@ -47,7 +52,7 @@ void AttentionHopper::declareTypes() {
           Width = schedule::paddedColumns(A.Width);
   TileQ = shared(S.TileQueries, Depth);
   TileK = shared(S.TileKeys, Depth);
-  TileV = shared(S.TileKeys, Width);
+  TileV = A.isFp8() ? shared(Width, S.TileKeys) : shared(S.TileKeys, Width);
   Staging =
       shared(S.TileQueries, schedule::stagedColumns(A.Width), A.Y.Element);
   PipeQTy = tile::PipeType::get(Context, S.QueryStages, {TileQ});
@@ -61,8 +66,15 @@ void AttentionHopper::declare() {
   tile::SharedType StagedRows = shared(64, schedule::stagedColumns(A.Width),
                                        A.Y.Element); // one store of a warpgroup
   ViewQ = addView(A.Q, TileQ, A.Heads, A.Queries, A.Depth);
-  ViewK = addView(A.K, TileK, A.Groups, A.Keys, A.Depth);
-  ViewV = addView(A.V, TileV, A.Groups, A.Keys, A.Width);
+  if (A.isFp8()) {
+    ViewK = addKeysInOrder(A.K, TileK, A.Groups, A.Keys, A.Depth);
+    HeadsInMemory Turned = A.V;
+    std::swap(Turned.Strides[2], Turned.Strides[3]);
+    ViewV = addView(Turned, TileV, A.Groups, A.Width, A.Keys);
+  } else {
+    ViewK = addView(A.K, TileK, A.Groups, A.Keys, A.Depth);
+    ViewV = addView(A.V, TileV, A.Groups, A.Keys, A.Width);
+  }
   ViewY = addView(A.Y, StagedRows, A.Heads, A.Queries, A.Width);
   describeViews();
   auto Pipe = [&](tile::PipeType Ty) -> Value {
@@ -172,19 +184,37 @@ AttentionHopper::Values AttentionHopper::startOfPipes() {
   return {cursor(), cursor(), cursor()};
 }
 
+/// Where a block of keys begins.
+AttentionHopper::Values AttentionHopper::keysAt(const Place &Where,
+                                                Value Block) {
+  Value Zero = W.index(0);
+  Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
+  if (!A.isFp8())
+    return {Where.Batch, headInMemory(Where.Group, A.K), Row, Zero};
+  // All rows of all heads follow one another.
+  Value Head = W.add(W.mul(Where.Batch, W.size(A.GroupsSize)), Where.Group);
+  Value All = W.add(W.mul(Head, KeyCount), Row);
+  Value Sixteenth =
+      arith::DivUIOp::create(W.B, W.Loc, All, W.index(KeysInOrder));
+  return {Sixteenth, Zero, Zero, Zero, Zero};
+}
+
+AttentionHopper::Values AttentionHopper::valuesAt(const Place &Where,
+                                                  Value Block) {
+  Value Zero = W.index(0), Head = headInMemory(Where.Group, A.V);
+  Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
+  if (A.isFp8())
+    return {Where.Batch, Head, Zero, Row};
+  return {Where.Batch, Head, Row, Zero};
+}
+
 /// A tile's queries and keys, and its values, each behind the keys that are
 /// needed before them.
 AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
                                                   ValueRange Cursors) {
   Value Zero = W.index(0);
-  Value GroupK = headInMemory(Where.Group, A.K),
-        GroupV = headInMemory(Where.Group, A.V);
-  auto RowsAt = [&](Value Group, Value Block) -> Values {
-    Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
-    return {Where.Batch, Group, Row, Zero};
-  };
   Value Last = compute<arith::SubIOp>(Where.Keys.Count, i32(1));
-  Value Keys = fill(PipeK, Cursors[1], ViewK, RowsAt(GroupK, Last));
+  Value Keys = fill(PipeK, Cursors[1], ViewK, keysAt(Where, Last));
   Value Queries =
       fill(PipeQ, Cursors[0], ViewQ,
            {Where.Batch, headInMemory(Where.Head, A.Q), Where.Row, Zero});
@@ -193,11 +223,11 @@ AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
              [&](Value I, ValueRange At) -> Values {
                Value Block = compute<arith::SubIOp>(Last, I);
                Value Next = compute<arith::SubIOp>(Block, i32(1));
-               Value Key = fill(PipeK, At[0], ViewK, RowsAt(GroupK, Next));
-               return {Key, fill(PipeV, At[1], ViewV, RowsAt(GroupV, Block))};
+               Value Key = fill(PipeK, At[0], ViewK, keysAt(Where, Next));
+               return {Key, fill(PipeV, At[1], ViewV, valuesAt(Where, Block))};
              });
   return {Queries, Ends[0],
-          fill(PipeV, Ends[1], ViewV, RowsAt(GroupV, i32(0)))};
+          fill(PipeV, Ends[1], ViewV, valuesAt(Where, i32(0)))};
 }
 
 /// One thread fills the pipes, for all tiles of its block.
@@ -234,11 +264,13 @@ FamilyAnswer queryAttentionHopper(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
   if (Read->appends())
     return FamilyAnswer::refuse(RefusalKind::Form, AppendsRows);
-  if (!Read->hasWideRows(AttentionKernel::Heads16Or::ResultCodes))
+  if (!Read->hasWideRows(AttentionKernel::Heads16Or::ResultCodes) &&
+      !Read->hasWideRows(AttentionKernel::Heads16Or::AllCodes))
     return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
   // The cost of a tile of 64 queries is not known where few of them are there.
   int64_t Queries = typicalOf(Read->QueriesSize, UnknownExtent);
   if (Queries <= schedule::MostDecodeQueries && !Read->ResultCodes &&
+      !Read->isFp8() &&
       !schedule::rankDecodeSchedules(decodeShapeOf(*Read), T).empty())
     return FamilyAnswer::refuse(RefusalKind::Size, "it has few queries");
   auto A = std::make_shared<AttentionKernel>(std::move(*Read));

@@ -41,13 +41,22 @@ private:
   /// is powers · values.
   struct State {
     Value Powers, Sums, Most, Total, Stage, KeyCursor, ValueCursor;
+    Value RowScales; ///< null: there are none
     Values list() const {
-      return {Powers, Sums, Most, Total, Stage, KeyCursor, ValueCursor};
-    }
-    static State of(ValueRange V) {
-      return {V[0], V[1], V[2], V[3], V[4], V[5], V[6]};
+      Values All = {Powers, Sums, Most, Total, Stage, KeyCursor, ValueCursor};
+      if (RowScales)
+        All.push_back(RowScales);
+      return All;
     }
   };
+  static constexpr unsigned FixedStateSize = 7;
+  unsigned stateSize() { return FixedStateSize + bool(A.RowFactor); }
+  State stateIn(ValueRange V) {
+    return {V[0], V[1],
+            V[2], V[3],
+            V[4], V[5],
+            V[6], stateSize() > FixedStateSize ? V[FixedStateSize] : Value()};
+  }
 
   // Declarations.
   void declareTypes();
@@ -64,6 +73,8 @@ private:
   // Roles.
   void produce();
   Values startOfPipes();
+  Values keysAt(const Place &Where, Value Block);
+  Values valuesAt(const Place &Where, Value Block);
   Values fillTile(const Place &Where, ValueRange Cursors);
   void consume(Value Group);
   Value scoresOf(Value Queries, Value KeyCursor,

@@ -56,11 +56,12 @@ void AttentionHopper::makePowers(Value Scores, Value Shift, Value Total,
                                       W.B.getF32Type());
     return tile::ExtractColumnsOp::create(W.B, W.Loc, Ty, Scores, First);
   };
-  Value Front = powers(Columns(0, S.Ahead), Shift);
+  Value Front = powers(Columns(0, S.Ahead), Shift, After.RowScales);
   After.Stage = waitFor(PipeV, ValueCursor).first;
   if (AwaitSums)
     AwaitSums();
-  Value Back = powers(Columns(S.Ahead, S.TileKeys - S.Ahead), Shift);
+  Value Back =
+      powers(Columns(S.Ahead, S.TileKeys - S.Ahead), Shift, After.RowScales);
   for (Value Part : {Front, Back})
     Total = tile::ThreadReduceOp::create(
         W.B, W.Loc, PartsTy, tile::ReduceKind::Add, Part, Total, S.Chains);
@@ -114,7 +115,8 @@ Value AttentionHopper::addValues(const State &Before) {
           .getResult(0);
   return tile::MmaOp::create(W.B, W.Loc,
                              tile::PendingType::get(W.B.getContext(), SumsTy),
-                             Before.Powers, Tile, Before.Sums, false, false);
+                             Before.Powers, Tile, Before.Sums, false,
+                             /*b_transposed=*/A.isFp8());
 }
 
 /// A tile's first block. With `Before`, the state that the tile before ends
@@ -126,6 +128,9 @@ AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
                                                    const State *Before,
                                                    Value *Sums) {
   State First;
+  QueriesAt Mine = queriesOf(Where, Group);
+  // Read while the scores are computed.
+  First.RowScales = rowScales(Mine);
   Value Pending;
   auto Last = [&] { Pending = addValues(*Before); };
   Value Scores = Before ? scoresOf(Queries, Cursors[0], Last)
@@ -133,7 +138,6 @@ AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
   Value Block = compute<arith::SubIOp>(Where.Keys.Count, i32(1));
   if (A.Op.getBias() || A.Op.getMask())
     Block = renewed(Block);
-  QueriesAt Mine = queriesOf(Where, Group);
   Scores = scored(Mine, capped(Scores), Block, /*MayEnd=*/true);
   if (A.Offset || A.Facts.divisor(A.Keys) % S.TileKeys != 0)
     Scores = masked(Mine.Row, Scores, Block);
@@ -142,12 +146,11 @@ AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
     *Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, Pending);
     tile::ReleaseOp::create(W.B, W.Loc, PipeV, Before->Stage);
   };
+  Value Shift = shiftOf(First.Most, mayHideAll(), First.RowScales);
   if (Before)
-    makePowers(Scores, shiftOf(First.Most, mayHideAll()), Value(), Cursors[1],
-               First, Await);
+    makePowers(Scores, Shift, Value(), Cursors[1], First, Await);
   else
-    makePowers(Scores, shiftOf(First.Most, mayHideAll()), Value(), Cursors[1],
-               First, nullptr);
+    makePowers(Scores, Shift, Value(), Cursors[1], First, nullptr);
   First.Sums = splat(SumsTy, f32(0));
   First.KeyCursor = next(PipeK, Cursors[0]);
   return First;
@@ -159,6 +162,7 @@ AttentionHopper::State
 AttentionHopper::nextBlock(const Place &Where, Value Group, Value Queries,
                            Value Block, const State &Before, bool Masked) {
   State After;
+  After.RowScales = Before.RowScales;
   Value Pending;
   Value Scores =
       scoresOf(Queries, Before.KeyCursor, [&] { Pending = addValues(Before); });
@@ -170,8 +174,8 @@ AttentionHopper::nextBlock(const Place &Where, Value Group, Value Queries,
   After.Most = apply(ColumnTy, {Before.Most, Most}, [&](ValueRange In) {
     return compute<arith::MaxNumFOp>(In[0], In[1]);
   });
-  Value Shift = shiftOf(After.Most, mayHideAll());
-  Value Shrink = shrinkOf(Before.Most, Shift);
+  Value Shift = shiftOf(After.Most, mayHideAll(), After.RowScales);
+  Value Shrink = shrinkOf(Before.Most, Shift, After.RowScales);
   Value Total = scaledBy(Before.Total, Shrink);
   Value Sums;
   makePowers(Scores, Shift, Total, Before.ValueCursor, After, [&] {
@@ -191,11 +195,11 @@ AttentionHopper::State AttentionHopper::walkBlocks(const Place &Where,
   // Blocks from `From` down to `To`, `To` the last.
   auto Walk = [&](Value From, Value To, bool Masked) {
     Value Count = compute<arith::SubIOp>(From, To);
-    Now = State::of(
+    Now = stateIn(
         W.loop(i32(0), Count, i32(1), Now.list(), [&](Value I, ValueRange In) {
           Value Block =
               compute<arith::SubIOp>(compute<arith::SubIOp>(From, i32(1)), I);
-          return nextBlock(Where, Group, Queries, Block, State::of(In), Masked)
+          return nextBlock(Where, Group, Queries, Block, stateIn(In), Masked)
               .list();
         }));
   };
@@ -253,11 +257,12 @@ void AttentionHopper::consume(Value Group) {
                               ValueRange(Pipes).drop_front(), nullptr, nullptr)
                        .list();
   Carried.append({FirstStage, Pipes[0]});
+  unsigned Size = stateSize(); // then the stage and the place of queries
   Values Last = eachTurn(Carried, [&](const Turn &Now, ValueRange In) {
     Place Where = placeOf(Now);
-    State End = walkBlocks(Where, Group, QueriesIn(In[7]), State::of(In));
-    tile::ReleaseOp::create(W.B, W.Loc, PipeQ, In[7]);
-    Value Cursor = next(PipeQ, In[8]);
+    State End = walkBlocks(Where, Group, QueriesIn(In[Size]), stateIn(In));
+    tile::ReleaseOp::create(W.B, W.Loc, PipeQ, In[Size]);
+    Value Cursor = next(PipeQ, In[Size + 1]);
     auto [Stage, Queries] = waitForQueries(Cursor, Group);
     Value Sums;
     State Begun = firstBlock(placeOf(after(Now)), Group, Queries,
@@ -268,9 +273,10 @@ void AttentionHopper::consume(Value Group) {
     return Out;
   });
   Place Where = placeOf({Last[0], Last[1]});
-  State End = walkBlocks(Where, Group, QueriesIn(Last[9]),
-                         State::of(ValueRange(Last).drop_front(2)));
-  tile::ReleaseOp::create(W.B, W.Loc, PipeQ, Last[9]);
+  // The turn comes first.
+  State End = walkBlocks(Where, Group, QueriesIn(Last[2 + Size]),
+                         stateIn(ValueRange(Last).drop_front(2)));
+  tile::ReleaseOp::create(W.B, W.Loc, PipeQ, Last[2 + Size]);
   Value Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, addValues(End));
   tile::ReleaseOp::create(W.B, W.Loc, PipeV, End.Stage);
   storeTile(Where, Group, Sums, End.Total);

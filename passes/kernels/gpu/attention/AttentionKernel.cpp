@@ -41,8 +41,10 @@ struct Permuted {
   std::optional<unsigned> FactorArgument = {};
   /// What they become behind that, within its limits; null: nothing else.
   Type Narrowed = {};
+  /// What each row, all dims but the last, is multiplied by.
+  Value RowFactor = {};
 
-  bool hasFactor() const { return Factor != 1 || FactorArgument; }
+  bool hasFactor() const { return Factor != 1 || FactorArgument || RowFactor; }
 };
 
 /// What a generic takes a part of with steps of 1, and from where on in each
@@ -109,6 +111,26 @@ std::optional<unsigned> repeatedArgument(Value Tensor) {
   return Base ? std::optional(Base.getArgNumber()) : std::nullopt;
 }
 
+/// The tensor that `In`, an operand of a generic, has numbers of if each is
+/// that of a whole row; null: they differ along rows.
+Value rowsOf(linalg::GenericOp Op, BlockArgument In) {
+  if (In.getArgNumber() >= Op.getNumDpsInputs())
+    return {};
+  OpOperand *Operand = Op.getMatchingOpOperand(In);
+  auto Repeat = Operand->get().getDefiningOp<linalg::GenericOp>();
+  if (!Repeat || Repeat.getNumDpsInputs() != 1 ||
+      !Op.getMatchingIndexingMap(Operand).isIdentity() ||
+      Repeat.getBody()->getTerminator()->getOperand(0) !=
+          Repeat.getBody()->getArgument(0) ||
+      !Repeat.getMatchingIndexingMap(Repeat.getDpsInitOperand(0)).isIdentity())
+    return {};
+  AffineMap Map = Repeat.getMatchingIndexingMap(Repeat.getDpsInputOperand(0));
+  bool Differs = llvm::any_of(Map.getResults(), [&](AffineExpr E) {
+    return E.isFunctionOfDim(Map.getNumDims() - 1);
+  });
+  return Differs ? Value() : Operand->get();
+}
+
 /// What a generic hands on in other types or times single numbers, which
 /// `Through` then says; null if it does more.
 OpOperand *copiedBy(linalg::GenericOp Op, Permuted &Through) {
@@ -129,6 +151,10 @@ OpOperand *copiedBy(linalg::GenericOp Op, Permuted &Through) {
     return In && In.getOwner() == Op.getBody()
                ? repeatedArgument(Op.getMatchingOpOperand(In)->get())
                : std::nullopt;
+  };
+  auto Rows = [&](Value V) -> Value {
+    auto In = dyn_cast<BlockArgument>(V);
+    return In && In.getOwner() == Op.getBody() ? rowsOf(Op, In) : Value();
   };
   Value Yielded = Op.getBody()->getTerminator()->getOperand(0);
   Permuted Seen = Through;
@@ -153,13 +179,15 @@ OpOperand *copiedBy(linalg::GenericOp Op, Permuted &Through) {
         From = Def->getOperand(1);
     } else if (isa<arith::MulFOp>(Def)) {
       Value Number = Def->getOperand(1);
-      if (!Constant(Number) && !Argument(Number))
+      if (!Constant(Number) && !Argument(Number) && !Rows(Number))
         std::swap(From, Number);
       if (std::optional<double> By = Constant(Number))
         Seen.Factor *= *By;
       else if (std::optional<unsigned> At = Argument(Number);
                At && !Seen.FactorArgument)
         Seen.FactorArgument = At;
+      else if (Value Each = Rows(Number); Each && !Seen.RowFactor)
+        Seen.RowFactor = Each;
       else
         return nullptr;
     } else if (!isa<arith::ExtFOp, arith::TruncFOp>(Def)) {
@@ -227,8 +255,12 @@ std::optional<HeadsInMemory> place(Value Memref,
   return Place;
 }
 
-std::optional<HeadsInMemory> operandIn(Value Tensor) {
+/// `RowFactor`: where the factor of each row goes, if there may be one.
+std::optional<HeadsInMemory> operandIn(Value Tensor,
+                                       Value *RowFactor = nullptr) {
   Permuted From = throughCopies({Tensor});
+  if (RowFactor && From.Dims == Permuted().Dims)
+    std::swap(*RowFactor, From.RowFactor);
   auto [Batch, Head, Row, Column] = From.Start;
   std::optional<HeadsInMemory> Place = place(viewOf(From.Tensor), From.Dims);
   if (!Place || Batch || Row || Column || From.hasFactor() || From.Narrowed)
@@ -343,7 +375,8 @@ std::optional<HeadsInMemory> resultIn(const KernelOutput &Output, Value Result,
   A.ValueScale = From.Factor;
   A.ResultCodes = From.Narrowed;
   A.ResultScale = From.FactorArgument;
-  if (From.Tensor != Result || bool(From.Code) != bool(From.Narrowed) ||
+  if (From.Tensor != Result || From.RowFactor ||
+      bool(From.Code) != bool(From.Narrowed) ||
       llvm::any_of(From.Start, [](int64_t S) { return S != 0; }))
     return std::nullopt;
   std::array<unsigned, 4> Inverse;
@@ -380,7 +413,7 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   AttentionKernel A;
   A.Op = Op;
   A.Facts = factsOf(Form.Func);
-  std::optional<HeadsInMemory> Q = operandIn(Op.getQ()), K, V,
+  std::optional<HeadsInMemory> Q = operandIn(Op.getQ(), &A.RowFactor), K, V,
                                Y = resultIn(Form.Outputs[0], Op.getY(), A);
   if (Appends) {
     std::optional<JoinedHeads> Keys = joinedIn(Op.getK(), Form.Outputs[1]),
@@ -409,7 +442,7 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   // Builders of other heads multiply nothing at the end.
   if (A.ValueScale != 1 && !A.hasCodes() && !A.ResultCodes)
     return std::nullopt;
-  if (A.ResultScale && !A.ResultCodes)
+  if (A.ResultScale && !A.ResultCodes && !A.isFp8())
     return std::nullopt;
   if (Value Offset = Op.getOffset()) {
     A.Offset = sizeExpr(Offset);
@@ -426,12 +459,19 @@ bool AttentionKernel::hasWideRows(Heads16Or Other) const {
        MayBeCodes = Other == Heads16Or::Codes && hasCodes();
   if (ResultCodes && Other != Heads16Or::ResultCodes)
     return false;
+  bool AllCodes = Other == Heads16Or::AllCodes;
+  if (isFp8() != AllCodes || (RowFactor && !AllCodes))
+    return false;
+  if (AllCodes)
+    Is16 = Y.Element.isF16() || Y.Element.isBF16();
   if (!(Is16 || (OrF32 && Element.isF32())) ||
       !(OfKeys == Element || MayBeCodes) || Facts.range(Keys).Min < 1)
     return false;
   // What TMA asks of strides, and loads of 16 bytes of addresses.
-  auto IsWide = [&](const HeadsInMemory &H, Type Of) {
+  auto IsWide = [&](HeadsInMemory H, Type Of, bool IsTransposed = false) {
     int64_t Elements = 16 * 8 / Of.getIntOrFloatBitWidth();
+    if (IsTransposed)
+      std::swap(H.Strides[2], H.Strides[3]);
     return H.Element == Of && H.Strides[3] == Expr(1) &&
            llvm::all_of(ArrayRef(H.Strides).drop_back(), [&](const Expr &S) {
              return Facts.divisor(S) % Elements == 0; // 0 divides as all do
@@ -441,9 +481,16 @@ bool AttentionKernel::hasWideRows(Heads16Or Other) const {
     return !hasCodes() && IsWide(N.K, Element) && IsWide(N.V, Element) &&
            IsWide(N.PresentK, Element) && IsWide(N.PresentV, Element);
   };
-  return IsWide(Q, Element) && IsWide(K, OfKeys) && IsWide(V, OfKeys) &&
-         IsWide(Y, ResultCodes ? Y.Element : Element) &&
-         (!New || AreWide(*New));
+  return IsWide(Q, Element) && IsWide(K, OfKeys) &&
+         IsWide(V, OfKeys, AllCodes) &&
+         IsWide(Y, ResultCodes || AllCodes ? Y.Element : Element) &&
+         (!AllCodes || hasKeysInOneLine()) && (!New || AreWide(*New));
+}
+
+bool AttentionKernel::hasKeysInOneLine() const {
+  return !K.FirstHead && K.Strides[1] == Keys * K.Strides[2] &&
+         K.Strides[0] == Groups * K.Strides[1] &&
+         Facts.divisor(Keys) % KeysInOrder == 0;
 }
 
 double AttentionKernel::scoreFactor() {

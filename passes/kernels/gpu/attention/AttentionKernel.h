@@ -62,6 +62,9 @@ inline constexpr const char *NarrowHeadsOfF32 =
     "heads are not of 16 bits or f32, contiguous and at multiples of 16 bytes, "
     "or there may be no key";
 
+/// Keys that wgmma of FP8 takes in another order than scores lie in.
+inline constexpr int64_t KeysInOrder = 16;
+
 struct AttentionKernel {
   kernel::AttentionOp Op;
   shape::Facts Facts;
@@ -76,9 +79,12 @@ struct AttentionKernel {
   /// What results become, times that factor, where bytes are stored: E4M3;
   /// null: they are stored as they are.
   mlir::Type ResultCodes = {};
-  /// The argument whose one number is a factor of results that are codes, too;
-  /// none: there is no other factor.
+  /// The argument whose one number is a factor of results that are codes, or
+  /// made of heads of codes, too; none: there is no other factor.
   std::optional<unsigned> ResultScale;
+  /// What each row of queries that are codes is times: a tensor, whose elements
+  /// are for [batch, head, query, any]; null: there is no such factor.
+  mlir::Value RowFactor;
   /// The key that query 0 sees last; none: queries see all.
   std::optional<shape::Expr> Offset;
   /// Rows behind those of `K` and `V`, which are then a cache; none: there are
@@ -91,12 +97,18 @@ struct AttentionKernel {
   /// 16-bit heads of one type with at least one key, whose rows are contiguous
   /// and begin at multiples of 16 bytes. Other heads are none but those that
   /// are asked for: `F32`, `Codes` for keys and values, or `ResultCodes`.
-  enum class Heads16Or { None, F32, Codes, ResultCodes };
+  /// `AllCodes`: nothing but heads of FP8, and values whose keys are
+  /// contiguous.
+  enum class Heads16Or { None, F32, Codes, ResultCodes, AllCodes };
   bool hasWideRows(Heads16Or Other = Heads16Or::None) const;
+  /// Whether rows of keys of all heads follow one another, each head's in whole
+  /// blocks that are copied in another order.
+  bool hasKeysInOneLine() const;
   bool isF32() const { return Q.Element.isF32(); }
-  /// Whether keys and values are codes of FP8 (E4M3).
+  /// Whether keys and values are codes of FP8 (E4M3), and queries too.
   bool hasCodes() const { return llvm::isa<mlir::Float8E4M3FNType>(K.Element); }
   bool appends() const { return New.has_value(); }
+  bool isFp8() const { return llvm::isa<mlir::Float8E4M3FNType>(Q.Element); }
   bool hasSoftcap() { return Op.getSoftcap().has_value(); }
   /// What scores are multiplied with for powers of two: products of queries and
   /// keys, or, with a softcap, what `bent` makes of them.

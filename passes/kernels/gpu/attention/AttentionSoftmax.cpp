@@ -11,11 +11,16 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
 
 namespace kpc::kernels {
+
+/// Powers of FP8 are at most 2^8, below 448: codes of those down to 2^-17 are
+/// not 0.
+static constexpr double CodeBits = 8;
 
 void AttentionSoftmax::declareSoftmax(int64_t Rows, int64_t Keys,
                                       tile::FragmentLayout Layout) {
@@ -152,6 +157,17 @@ Value AttentionSoftmax::scored(const QueriesAt &Where, Value Scores,
   return Map.getResult();
 }
 
+Value AttentionSoftmax::keyOfColumn(Value Column) {
+  auto Bits = [&](int32_t Mask, int32_t Left) -> Value {
+    Value Some = compute<arith::AndIOp>(Column, i32(Mask));
+    return Left > 0 ? compute<arith::ShLIOp>(Some, i32(Left))
+                    : compute<arith::ShRUIOp>(Some, i32(-Left));
+  };
+  Value Kept = compute<arith::AndIOp>(Column, i32(~14));
+  return compute<arith::OrIOp>(Kept,
+                               compute<arith::OrIOp>(Bits(6, 1), Bits(8, -2)));
+}
+
 /// A row sees the columns before its limit.
 Value AttentionSoftmax::masked(Value FirstRow, Value Scores, Value Block) {
   auto IndexTy = tile::ColumnType::get(W.B.getContext(), Rows, W.B.getI32Type(),
@@ -173,8 +189,9 @@ Value AttentionSoftmax::masked(Value FirstRow, Value Scores, Value Block) {
   }
   Value Lowest = f32(-INFINITY);
   return apply(ScoresTy, {Scores, Limit}, [&](ValueRange In) -> Value {
+    Value Key = A.isFp8() ? keyOfColumn(In[2]) : In[2];
     Value Seen = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::slt,
-                                       In[2], In[1]);
+                                       Key, In[1]);
     return arith::SelectOp::create(W.B, W.Loc, Seen, In[0], Lowest);
   });
 }
@@ -219,10 +236,42 @@ AttentionSoftmax::Growth AttentionSoftmax::growth(Value Before, Value Most) {
   return After;
 }
 
-Value AttentionSoftmax::shiftOf(Value Most, bool MayBeNone) {
-  Value Factor = f32(Scale);
-  return apply(ColumnTy, Most, [&](ValueRange In) -> Value {
-    Value Shift = compute<arith::MulFOp>(In[0], Factor);
+Value AttentionSoftmax::rowScales(const QueriesAt &Where) {
+  Value Factor = A.RowFactor;
+  if (!Factor)
+    return {};
+  auto IndexTy = tile::ColumnType::get(W.B.getContext(), Rows, W.B.getI32Type(),
+                                       /*parts=*/false, ScoresTy.getLayout());
+  Value Numbers = tile::RowNumbersOp::create(W.B, W.Loc, IndexTy);
+  Value First = toI32(Where.Row),
+        Last = compute<arith::SubIOp>(Queries32, i32(1));
+  return apply(ColumnTy, Numbers, [&](ValueRange In) -> Value {
+    Value Row =
+        compute<arith::MinSIOp>(compute<arith::AddIOp>(In[0], First), Last);
+    Value Number = AttentionKernel::atScore(
+        W, Factor, {Where.Batch, Where.Head, toIndex(Row), W.index(0)});
+    if (!Number) {
+      Result = failure();
+      return f32(Scale);
+    }
+    // Minus infinity times 0 is no number.
+    return compute<arith::MaximumFOp>(
+        compute<arith::MulFOp>(Number, f32(Scale)),
+        f32(std::numeric_limits<float>::min()));
+  });
+}
+
+Value AttentionSoftmax::power(ValueRange ScoreAndScale, Value Less) {
+  Value By = ScoreAndScale.size() > 1 ? ScoreAndScale.back() : f32(Scale);
+  return exp2(math::FmaOp::create(W.B, W.Loc, ScoreAndScale[0], By, Less));
+}
+
+Value AttentionSoftmax::shiftOf(Value Most, bool MayBeNone, Value RowScales) {
+  Values Operands = {Most};
+  if (RowScales)
+    Operands.push_back(RowScales);
+  return apply(ColumnTy, Operands, [&](ValueRange In) -> Value {
+    Value Shift = compute<arith::MulFOp>(In[0], RowScales ? In[1] : f32(Scale));
     if (!MayBeNone)
       return Shift;
     return arith::SelectOp::create(
@@ -233,11 +282,13 @@ Value AttentionSoftmax::shiftOf(Value Most, bool MayBeNone) {
   });
 }
 
-Value AttentionSoftmax::shrinkOf(Value Before, Value Shift) {
-  Value Factor = f32(Scale);
-  return apply(ColumnTy, {Before, Shift}, [&](ValueRange In) {
+Value AttentionSoftmax::shrinkOf(Value Before, Value Shift, Value RowScales) {
+  Values Operands = {Before, Shift};
+  if (RowScales)
+    Operands.push_back(RowScales);
+  return apply(ColumnTy, Operands, [&](ValueRange In) {
     Value Minus = arith::NegFOp::create(W.B, W.Loc, In[1]);
-    return exp2(math::FmaOp::create(W.B, W.Loc, In[0], Factor, Minus));
+    return power(RowScales ? Values{In[0], In[2]} : Values{In[0]}, Minus);
   });
 }
 
@@ -247,11 +298,14 @@ Value AttentionSoftmax::scaledBy(Value X, Value Factor) {
   });
 }
 
-Value AttentionSoftmax::powers(Value Scores, Value Shift) {
-  Value Factor = f32(Scale);
-  return apply(Scores.getType(), {Scores, Shift}, [&](ValueRange In) {
-    Value Minus = arith::NegFOp::create(W.B, W.Loc, In[1]);
-    return exp2(math::FmaOp::create(W.B, W.Loc, In[0], Factor, Minus));
+Value AttentionSoftmax::powers(Value Scores, Value Shift, Value RowScales) {
+  Values Operands = {Scores, Shift};
+  if (RowScales)
+    Operands.push_back(RowScales);
+  return apply(Scores.getType(), Operands, [&](ValueRange In) {
+    Value Less = A.isFp8() ? compute<arith::SubFOp>(f32(CodeBits), In[1])
+                           : arith::NegFOp::create(W.B, W.Loc, In[1]);
+    return power(RowScales ? Values{In[0], In[2]} : Values{In[0]}, Less);
   });
 }
 
@@ -286,27 +340,31 @@ Value AttentionSoftmax::codeOf(Value Y, Value Scale) {
   return arith::BitcastOp::create(W.B, W.Loc, A.Y.Element, Code);
 }
 
+Value AttentionSoftmax::resultScale() {
+  Value By = A.ValueScale == 1 && A.ResultScale ? Value() : f32(A.ValueScale);
+  if (!A.ResultScale)
+    return By;
+  Value Memory =
+      flatView(W, Form.Func.getArgument(*A.ResultScale), W.B.getF32Type());
+  Value Number =
+      memref::LoadOp::create(W.B, W.Loc, Memory, ValueRange{W.index(0)});
+  return By ? compute<arith::MulFOp>(Number, By) : Number;
+}
+
 Value AttentionSoftmax::narrowed(Value Sums, Value Factor) {
   auto From = cast<tile::FragmentType>(Sums.getType());
   auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
                                     A.Y.Element, From.getLayout());
-  Value CodeScale;
-  if (A.ResultCodes) {
-    CodeScale = f32(A.ValueScale);
-    if (A.ResultScale) {
-      Value Memory =
-          flatView(W, Form.Func.getArgument(*A.ResultScale), W.B.getF32Type());
-      Value Number =
-          memref::LoadOp::create(W.B, W.Loc, Memory, ValueRange{W.index(0)});
-      CodeScale = A.ValueScale == 1 ? Number
-                                    : compute<arith::MulFOp>(Number, CodeScale);
-    }
-  }
+  Value By = A.ResultCodes || A.isFp8() ? resultScale() : Value();
+  if (!A.ResultCodes && By)
+    Factor = apply(ColumnTy, Factor, [&](ValueRange In) {
+      return compute<arith::MulFOp>(In[0], By);
+    });
   return apply(To, {Sums, Factor}, [&](ValueRange In) -> Value {
     Value Y = compute<arith::MulFOp>(In[0], In[1]);
     if (A.ResultCodes)
-      return codeOf(Y, CodeScale);
-    return A.isF32() ? Y : arith::TruncFOp::create(W.B, W.Loc, Element, Y);
+      return codeOf(Y, By);
+    return A.isF32() ? Y : arith::TruncFOp::create(W.B, W.Loc, A.Y.Element, Y);
   });
 }
 

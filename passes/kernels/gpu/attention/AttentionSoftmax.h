@@ -73,6 +73,9 @@ protected:
   /// Keys behind the last one, and those that a query does not see yet, are
   /// left out.
   Value masked(Value FirstRow, Value Scores, Value Block);
+  /// The key that a column of scores of FP8 has: column 16j + 8b + 2a + c is
+  /// key 16j + 4a + 2b + c, as its copy has put it (AttentionHopper.cpp).
+  Value keyOfColumn(Value Column);
   /// Bias and mask everywhere, and the causal limit and the end only in blocks
   /// that need them, by a branch.
   Value visible(const QueriesAt &Where, Value Scores, Value Block,
@@ -85,21 +88,27 @@ protected:
   /// Sums and totals shrink only where powers could be above 2^8, so that most
   /// steps shrink nothing. The first block has minus infinity before it.
   Growth growth(Value Before, Value Most);
+  /// What scores of each query are multiplied by, where an operand has it:
+  /// `RowScales` below. Null: it is one constant.
+  Value rowScales(const QueriesAt &Where);
   /// What is subtracted in the exponent. `MayBeNone`: a query may have seen
   /// nothing.
-  Value shiftOf(Value Most, bool MayBeNone);
+  Value shiftOf(Value Most, bool MayBeNone, Value RowScales = {});
   /// What sums and totals shrink by where the greatest score was `Before`.
-  Value shrinkOf(Value Before, Value Shift);
+  Value shrinkOf(Value Before, Value Shift, Value RowScales = {});
   /// A fragment or parts, times a factor of their row.
   Value scaledBy(Value X, Value Factor);
-  /// 2^(score · scale − shift)
-  Value powers(Value Scores, Value Shift);
+  /// 2^(score · scale − shift); of FP8 times a power of two that uses the range
+  /// of codes, and that totals have as well.
+  Value powers(Value Scores, Value Shift, Value RowScales = {});
   /// The total of each query's parts as a factor; 0 where it sees nothing.
   Value inverseOf(Value Parts);
   /// Sums times a factor of their row, in the element type of memory, which may
   /// be that of codes.
   Value narrowed(Value Sums, Value Factor);
   Value codeOf(Value Y, Value Scale);
+  /// The factor of results that memory or the kernel's form has; null: it is 1.
+  Value resultScale();
 
   using Scalar = llvm::function_ref<Value(ValueRange)>;
   Value apply(mlir::Type To, ValueRange Operands, Scalar Body);
@@ -117,6 +126,8 @@ protected:
     return tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(), Function,
                                        X);
   }
+  /// 2^(score · scale + Less), by what rows are multiplied or one constant.
+  Value power(ValueRange ScoreAndScale, Value Less);
   Value exp2(Value X) { return approximate(tile::Function::Exp2, X); }
   Value reciprocal(Value X) {
     return approximate(tile::Function::Reciprocal, X);

@@ -14,30 +14,48 @@ namespace kpc::kernels {
 
 using shape::Expr;
 
-BlockArgument AttentionTma::addView(const HeadsInMemory &H,
-                                    tile::SharedType Tile, const Expr &Heads,
-                                    const Expr &Rows, int64_t Columns) {
+BlockArgument AttentionTma::addMap(const HeadsInMemory &H,
+                                   tile::SharedType Tile, ArrayRef<int64_t> Box,
+                                   ArrayRef<Expr> Dims,
+                                   ArrayRef<Expr> Strides) {
   Builder B(W.B.getContext());
-  int64_t BoxRows = std::min<int64_t>(Tile.getRows(), 256);
-  auto View = tile::ViewType::get(W.B.getContext(), H.Element,
-                                  {1, 1, BoxRows, Tile.getLineElements()},
-                                  Tile.getSwizzle());
-  SmallVector<Expr> Dims = {Expr(Columns), Rows, Heads + H.FirstHead, A.Batch};
-  SmallVector<Expr> Strides;
-  for (unsigned I : {2, 1, 0})
-    Strides.push_back(H.Strides[I] * (H.Element.getIntOrFloatBitWidth() / 8));
-  SmallVector<int64_t> Box(View.getBox());
-  std::reverse(Box.begin(), Box.end());
+  auto View =
+      tile::ViewType::get(W.B.getContext(), H.Element, Box, Tile.getSwizzle());
+  SmallVector<Expr> Bytes;
+  for (const Expr &Stride : Strides)
+    Bytes.push_back(Stride * (H.Element.getIntOrFloatBitWidth() / 8));
+  SmallVector<int64_t> Innermost(llvm::reverse(Box));
   TensorMaps.push_back(kernel::TensorMapAttr::get(
       B.getContext(), H.Argument, H.Element,
       kernel::textsOf(B.getContext(), Dims),
-      kernel::textsOf(B.getContext(), Strides), B.getDenseI64ArrayAttr(Box),
+      kernel::textsOf(B.getContext(), Bytes), B.getDenseI64ArrayAttr(Innermost),
       View.getSwizzle(), kernel::DefaultL2, kernel::TensorMapFill::Zero,
       /*traversal=*/{}, /*im2col=*/{}));
   func::FuncOp Func = Form.Func;
   unsigned Position = Func.getNumArguments();
   (void)Func.insertArgument(Position, View, {}, Func.getLoc());
   return Func.getArgument(Position);
+}
+
+BlockArgument AttentionTma::addView(const HeadsInMemory &H,
+                                    tile::SharedType Tile, const Expr &Heads,
+                                    const Expr &Rows, const Expr &Columns) {
+  int64_t BoxRows = std::min<int64_t>(Tile.getRows(), 256);
+  return addMap(H, Tile, {1, 1, BoxRows, Tile.getLineElements()},
+                {Columns, Rows, Heads + H.FirstHead, A.Batch},
+                {H.Strides[2], H.Strides[1], H.Strides[0]});
+}
+
+BlockArgument AttentionTma::addKeysInOrder(const HeadsInMemory &H,
+                                           tile::SharedType Tile,
+                                           const Expr &Heads, const Expr &Rows,
+                                           int64_t Columns) {
+  const Expr &Row = H.Strides[2];
+  Expr Blocks = (A.Batch * Heads * Rows).floorDiv(Expr(KeysInOrder));
+  return addMap(H, Tile,
+                {Tile.getRows() / KeysInOrder, 2, 4, 2, Tile.getLineElements()},
+                {Expr(Columns), Expr(2), Expr(4), Expr(2), Blocks},
+                {Row, Row * 4, Row * 2, Row * KeysInOrder});
 }
 
 void AttentionTma::describeViews() {

@@ -26,7 +26,13 @@ protected:
   /// A parameter of the kernel for copies of rows of `H`, a tile at a time.
   mlir::BlockArgument addView(const HeadsInMemory &H, tile::SharedType Tile,
                               const shape::Expr &Heads, const shape::Expr &Rows,
-                              int64_t Columns);
+                              const shape::Expr &Columns);
+  /// The same of keys that wgmma multiplies as FP8, all heads' rows in one
+  /// line: of each 16 rows, rows 4a + 2b + c come as 8b + 2a + c.
+  mlir::BlockArgument addKeysInOrder(const HeadsInMemory &H,
+                                     tile::SharedType Tile,
+                                     const shape::Expr &Heads,
+                                     const shape::Expr &Rows, int64_t Columns);
   /// Behind all of them: how their tensor maps are encoded.
   void describeViews();
   /// The number of a head of `H` among those of the tensor in memory.
@@ -39,6 +45,13 @@ protected:
   Value rowsOf(Value Tile, Value First, int64_t Count);
 
 private:
+  /// `Box` is outermost first, dims and strides are innermost first; strides in
+  /// elements, of all dims but the first.
+  mlir::BlockArgument addMap(const HeadsInMemory &H, tile::SharedType Tile,
+                             llvm::ArrayRef<int64_t> Box,
+                             llvm::ArrayRef<shape::Expr> Dims,
+                             llvm::ArrayRef<shape::Expr> Strides);
+
   llvm::SmallVector<mlir::Attribute> TensorMaps;
 };
 
