@@ -53,19 +53,22 @@ MaybeCost least(MaybeCost A, MaybeCost B) {
   return A && B ? MaybeCost(std::min(*A, *B)) : A ? A : B;
 }
 
-/// Whether the result is for another product alone, which reads codes.
-bool endsAsCodes(Operation *Product) {
+/// The other product that alone reads the result; null: there is none.
+Operation *onlyReader(Operation *Product) {
   Value V = Product->getResult(0);
   for (int Ops = 0; Ops < MostOpsBetween && V.hasOneUse(); ++Ops) {
     Operation *User = *V.user_begin();
     if (isa<ConvOp, MatmulOp>(User))
-      return true;
+      return User;
     if (User->getNumResults() != 1)
-      return false;
+      return nullptr;
     V = User->getResult(0);
   }
-  return false;
+  return nullptr;
 }
+
+/// Whether the result is for another product alone, which reads codes.
+bool endsAsCodes(Operation *Product) { return onlyReader(Product) != nullptr; }
 
 /// The first value that is `V` in another type or shape.
 Value stored(Value V) {
@@ -263,6 +266,9 @@ public:
 private:
   schedule::AttentionShape Shape;
   int64_t Groups;
+  /// Attention of 16 bits writes the codes that the next product multiplies;
+  /// that of FP8 leaves them to another kernel.
+  bool WritesCodes;
 };
 
 AttentionSizes::AttentionSizes(AttentionOp Op, const shape::Facts &Facts) {
@@ -280,6 +286,10 @@ AttentionSizes::AttentionSizes(AttentionOp Op, const shape::Facts &Facts) {
   Shape.Width = Typical(Y[3]);
   Shape.Causal = Op.getCausal().has_value();
   Groups = Typical(K[1]);
+  Operation *Next = onlyReader(Op);
+  std::optional<OperandStatistics> Known =
+      Next && multipliesWeight(Next) ? statisticsOf(Next) : std::nullopt;
+  WritesCodes = Known && !Known->ScalesOfRows;
 }
 
 MaybeCost AttentionSizes::ofCodes(const target::Target &T) const {
@@ -290,11 +300,14 @@ MaybeCost AttentionSizes::ofCodes(const target::Target &T) const {
     return Attention;
   // One kernel reads a query's row and writes its codes. Keys and values are
   // read for their one scale first, by two kernels each.
-  constexpr double Kernels = 7, BytesOfQuery = 3, BytesOfKey = 5;
-  double Rows = double(Shape.Batch) * double(Shape.Keys) * double(Groups),
-         Bytes = BytesOfQuery * double(Shape.Batch) * double(Shape.Heads) *
-                     double(Shape.Queries) * double(Shape.Depth) +
-                 BytesOfKey * Rows * double(Shape.Depth + Shape.Width);
+  constexpr double BytesOfQuery = 3, BytesOfKey = 5;
+  double Queries =
+             double(Shape.Batch) * double(Shape.Heads) * double(Shape.Queries),
+         Keys = double(Shape.Batch) * double(Shape.Keys) * double(Groups),
+         Kernels = WritesCodes ? 8 : 7,
+         Bytes = BytesOfQuery * Queries *
+                     double(Shape.Depth + (WritesCodes ? Shape.Width : 0)) +
+                 BytesOfKey * Keys * double(Shape.Depth + Shape.Width);
   return *Attention +
          Kernels * schedule::hopper::LaunchCycles /
              schedule::hopper::cyclesPerMicrosecond(T) +

@@ -28,7 +28,11 @@ int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
   // in 128 threads; the rest is room for addresses, greatest scores and sums,
   // and for the limits of rows where blocks behind the first have a mask.
   constexpr int64_t Room = 32, MaskRoom = 8;
-  bool Masks = Shape.Causal && TileKeys % TileQueries != 0;
+  // Scales of rows, and which keys columns are: with heads of 64, 192 queries
+  // and 128 keys on the diagonal ptxas 13.0 spilled 16 bytes.
+  constexpr int64_t CodeRoom = 4, CodeMaskRoom = 8;
+  bool Masks = Shape.Causal && TileKeys % TileQueries != 0,
+       IsFp8 = Shape.ElementBytes == 1;
   // What is read ahead of a bias. With sizes that are dynamic ptxas 13.0 spills
   // with heads of 256 and 80 keys, and not with 64, nor with heads of 192 and
   // 96 keys, but on a diagonal: there it does not with 80.
@@ -39,13 +43,15 @@ int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
     ScoreRoom += std::max<int64_t>(paddedColumns(Shape.Width) - 128, 0) / 4;
   return TileKeys / 2 + TileKeys * Shape.ElementBytes / 8 +
          paddedColumns(Shape.Width) / 2 + Room + (Masks ? MaskRoom : 0) +
+         (IsFp8 ? CodeRoom + (Masks ? CodeMaskRoom : 0) : 0) +
          (Shape.Scored ? ScoreRoom : 0);
 }
 
 int64_t AttentionSchedule::sharedBytes(const AttentionShape &Shape) const {
   int64_t Depth = paddedColumns(Shape.Depth),
           Width = paddedColumns(Shape.Width);
-  constexpr int64_t ResultBytes = 2;
+  // Of FP8 results may be f32.
+  int64_t ResultBytes = Shape.ElementBytes == 1 ? 4 : 2;
   return (TileQueries * QueryStages * Depth +
           Stages * TileKeys * (Depth + Width)) *
              Shape.ElementBytes +

@@ -124,8 +124,8 @@ TEST(AttentionSchedule, OfFp8) {
   double Mma = rankAttentionSchedules(Shape, hopper()).front().Mma,
          Total = rankAttentionSchedules(Shape, hopper()).front().Total;
   Shape.ElementBytes = 1;
-  EXPECT_EQ(S.sharedBytes(Shape), 6 * 128 * 128 + 128 * 128 * 2);
-  EXPECT_EQ(S.neededRegisters(Shape), 64 + 16 + 64 + 32);
+  EXPECT_EQ(S.sharedBytes(Shape), 6 * 128 * 128 + 128 * 128 * 4);
+  EXPECT_EQ(S.neededRegisters(Shape), 64 + 16 + 64 + 32 + 4);
   AttentionCost Best = rankAttentionSchedules(Shape, hopper()).front();
   EXPECT_EQ(Best.Schedule.TileKeys, 128);
   EXPECT_DOUBLE_EQ(Best.Mma, Mma / 2);

@@ -191,12 +191,17 @@ AttentionHopper::Values AttentionHopper::keysAt(const Place &Where,
   Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
   if (!A.isFp8())
     return {Where.Batch, headInMemory(Where.Group, A.K), Row, Zero};
-  // All rows of all heads follow one another.
-  Value Head = W.add(W.mul(Where.Batch, W.size(A.GroupsSize)), Where.Group);
-  Value All = W.add(W.mul(Head, KeyCount), Row);
-  Value Sixteenth =
-      arith::DivUIOp::create(W.B, W.Loc, All, W.index(KeysInOrder));
-  return {Sixteenth, Zero, Zero, Zero, Zero};
+  // The number of the block of rows among those of all heads.
+  auto Divided = [&](Value V, int64_t By) {
+    return arith::DivUIOp::create(W.B, W.Loc, V, W.index(By)).getResult();
+  };
+  Value Head = headInMemory(Where.Group, A.K);
+  Value Start = W.add(W.mul(Where.Batch, W.size(A.K.StrideSizes[0])),
+                      W.mul(Head, W.size(A.K.StrideSizes[1])));
+  int64_t RowElements = *A.K.Strides[2].asConstant();
+  return {W.add(Divided(Start, RowElements * KeysInOrder),
+                Divided(Row, KeysInOrder)),
+          Zero, Zero, Zero, Zero};
 }
 
 AttentionHopper::Values AttentionHopper::valuesAt(const Place &Where,

@@ -463,7 +463,7 @@ bool AttentionKernel::hasWideRows(Heads16Or Other) const {
   if (isFp8() != AllCodes || (RowFactor && !AllCodes))
     return false;
   if (AllCodes)
-    Is16 = Y.Element.isF16() || Y.Element.isBF16();
+    Is16 = Y.Element.isF16() || Y.Element.isBF16() || Y.Element.isF32();
   if (!(Is16 || (OrF32 && Element.isF32())) ||
       !(OfKeys == Element || MayBeCodes) || Facts.range(Keys).Min < 1)
     return false;
@@ -484,12 +484,14 @@ bool AttentionKernel::hasWideRows(Heads16Or Other) const {
   return IsWide(Q, Element) && IsWide(K, OfKeys) &&
          IsWide(V, OfKeys, AllCodes) &&
          IsWide(Y, ResultCodes || AllCodes ? Y.Element : Element) &&
-         (!AllCodes || hasKeysInOneLine()) && (!New || AreWide(*New));
+         (!AllCodes || hasKeysInBlocks()) && (!New || AreWide(*New));
 }
 
-bool AttentionKernel::hasKeysInOneLine() const {
-  return !K.FirstHead && K.Strides[1] == Keys * K.Strides[2] &&
-         K.Strides[0] == Groups * K.Strides[1] &&
+bool AttentionKernel::hasKeysInBlocks() const {
+  std::optional<int64_t> Row = K.Strides[2].asConstant();
+  return Row && *Row > 0 &&
+         Facts.divisor(K.Strides[0]) % (*Row * KeysInOrder) == 0 &&
+         Facts.divisor(K.Strides[1]) % (*Row * KeysInOrder) == 0 &&
          Facts.divisor(Keys) % KeysInOrder == 0;
 }
 

@@ -101,9 +101,9 @@ struct AttentionKernel {
   /// contiguous.
   enum class Heads16Or { None, F32, Codes, ResultCodes, AllCodes };
   bool hasWideRows(Heads16Or Other = Heads16Or::None) const;
-  /// Whether rows of keys of all heads follow one another, each head's in whole
-  /// blocks that are copied in another order.
-  bool hasKeysInOneLine() const;
+  /// Whether all heads' keys lie in whole blocks of rows, which are copied in
+  /// another order, a known number of such blocks from one another.
+  bool hasKeysInBlocks() const;
   bool isF32() const { return Q.Element.isF32(); }
   /// Whether keys and values are codes of FP8 (E4M3), and queries too.
   bool hasCodes() const { return llvm::isa<mlir::Float8E4M3FNType>(K.Element); }

@@ -364,7 +364,9 @@ Value AttentionSoftmax::narrowed(Value Sums, Value Factor) {
     Value Y = compute<arith::MulFOp>(In[0], In[1]);
     if (A.ResultCodes)
       return codeOf(Y, By);
-    return A.isF32() ? Y : arith::TruncFOp::create(W.B, W.Loc, A.Y.Element, Y);
+    return A.Y.Element.isF32()
+               ? Y
+               : arith::TruncFOp::create(W.B, W.Loc, A.Y.Element, Y);
   });
 }
 

@@ -50,12 +50,15 @@ BlockArgument AttentionTma::addKeysInOrder(const HeadsInMemory &H,
                                            tile::SharedType Tile,
                                            const Expr &Heads, const Expr &Rows,
                                            int64_t Columns) {
-  const Expr &Row = H.Strides[2];
-  Expr Blocks = (A.Batch * Heads * Rows).floorDiv(Expr(KeysInOrder));
-  return addMap(H, Tile,
-                {Tile.getRows() / KeysInOrder, 2, 4, 2, Tile.getLineElements()},
-                {Expr(Columns), Expr(2), Expr(4), Expr(2), Blocks},
-                {Row, Row * 4, Row * 2, Row * KeysInOrder});
+  int64_t Row = *H.Strides[2].asConstant();
+  Expr Last =
+      (A.Batch - 1) * H.Strides[0] + (Heads + H.FirstHead - 1) * H.Strides[1];
+  Expr Blocks =
+      Last.floorDiv(Expr(Row * KeysInOrder)) + Rows.floorDiv(Expr(KeysInOrder));
+  return addMap(
+      H, Tile, {Tile.getRows() / KeysInOrder, 2, 4, 2, Tile.getLineElements()},
+      {Expr(Columns), Expr(2), Expr(4), Expr(2), Blocks},
+      {Expr(Row), Expr(Row * 4), Expr(Row * 2), Expr(Row * KeysInOrder)});
 }
 
 void AttentionTma::describeViews() {

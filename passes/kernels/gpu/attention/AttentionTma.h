@@ -27,8 +27,8 @@ protected:
   mlir::BlockArgument addView(const HeadsInMemory &H, tile::SharedType Tile,
                               const shape::Expr &Heads, const shape::Expr &Rows,
                               const shape::Expr &Columns);
-  /// The same of keys that wgmma multiplies as FP8, all heads' rows in one
-  /// line: of each 16 rows, rows 4a + 2b + c come as 8b + 2a + c.
+  /// The same of keys that wgmma multiplies as FP8, blocks of 16 rows of all
+  /// heads: row 4a + 2b + c of each comes as row 8b + 2a + c.
   mlir::BlockArgument addKeysInOrder(const HeadsInMemory &H,
                                      tile::SharedType Tile,
                                      const shape::Expr &Heads,
