@@ -28,8 +28,8 @@ namespace kpc::schedule {
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct AttentionShape {
   int64_t Batch = 1, Heads = 1, Queries = 0, Keys = 0;
-  int64_t Depth = 0; ///< of q and k, in memory
-  int64_t Width = 0; ///< of v and y, in memory
+  int64_t Depth = 0;        ///< of q and k, in memory
+  int64_t Width = 0;        ///< of v and y, in memory
   int64_t ElementBytes = 2; ///< of q, k and v; 1: FP8, and powers become FP8
   bool Causal = false;
   bool Scored = false; ///< a mask or a bias is read for each score
