@@ -14,7 +14,8 @@ from onnx import TensorProto, helper
 
 from case_files import write_cases
 
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp8": TensorProto.FLOAT16, "outliers": TensorProto.FLOAT16, "tf32": TensorProto.FLOAT, "fp32": TensorProto.FLOAT}
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp8": TensorProto.FLOAT16, "outliers": TensorProto.FLOAT16,
+         "tf32": TensorProto.FLOAT, "fp32": TensorProto.FLOAT}
 
 
 def case(purpose, batch, heads, queries, depth, *, keys=0, groups=0, kind="fp16", causal=False, mask="", layout="bhsd",
