@@ -113,6 +113,7 @@ int64_t readersOf(Value V) {
 
 class GemmSizes {
 public:
+  static constexpr double LeastGain = 1;
   GemmSizes(MatmulOp Op, const shape::Facts &Facts);
   MaybeCost ofCodes(const target::Target &T) const;
   MaybeCost ofFloats(const target::Target &T) const;
@@ -191,6 +192,7 @@ MaybeCost GemmSizes::ofFloats(const target::Target &T) const {
 
 class ConvSizes {
 public:
+  static constexpr double LeastGain = 1;
   ConvSizes(ConvOp Op, const shape::Facts &Facts);
   MaybeCost ofCodes(const target::Target &T) const { return cost(true, T); }
   MaybeCost ofFloats(const target::Target &T) const { return cost(false, T); }
@@ -257,6 +259,9 @@ MaybeCost ConvSizes::cost(bool Fp8, const target::Target &T) const {
 
 class AttentionSizes {
 public:
+  /// Codes of queries, keys and values are made for this attention alone, and
+  /// cost it most of its bits: less is not worth them.
+  static constexpr double LeastGain = 1.1;
   AttentionSizes(AttentionOp Op, const shape::Facts &Facts);
   MaybeCost ofCodes(const target::Target &T) const;
   MaybeCost ofFloats(const target::Target &T) const {
@@ -318,7 +323,7 @@ template <typename SizesT>
 std::string slower(const SizesT &Of, ArrayRef<const target::Target *> Targets) {
   for (const target::Target *T : Targets) {
     MaybeCost Codes = Of.ofCodes(*T), Floats = Of.ofFloats(*T);
-    if (!Codes || !Floats || *Codes <= *Floats)
+    if (!Codes || !Floats || *Codes * SizesT::LeastGain <= *Floats)
       continue;
     return llvm::formatv("by the cost model of {0} it takes {1:f1} us, and "
                          "{2:f1} in 16 bits",

@@ -8,6 +8,7 @@
 
 #include "passes/graph/RowSpace.h"
 
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -91,12 +92,13 @@ bool RowSpace::fitsKernel(int64_t LongestPiece,
 
 int64_t RowSpace::longestRow(int64_t OfOnePiece,
                              const shape::Facts &Facts) const {
-  constexpr int64_t WholePiece = 8; // elements: a vector of 16 bits
+  constexpr int64_t WholeVector = 8; // elements of 16 bits
   if (isOnePiece())
     return OfOnePiece;
-  int64_t Piece = Facts.optimum(pieceSize()).value_or(WholePiece);
-  return OfOnePiece / 2 * std::clamp<int64_t>(Piece, 1, WholePiece) /
-         WholePiece;
+  // A row is read once for each of its reductions, in vectors of a piece.
+  int64_t Piece = Facts.optimum(pieceSize()).value_or(WholeVector);
+  return OfOnePiece / 2 * std::gcd(std::max<int64_t>(Piece, 1), WholeVector) /
+         WholeVector;
 }
 
 bool RowSpace::isWhole(SymbolicTensorType Ty) const {

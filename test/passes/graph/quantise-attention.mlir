@@ -3,25 +3,25 @@
 
 // Rows of queries have a scale each, keys and values one each. Values become columns, which the attention reads as rows. The scale of values is a factor of the
 // result, and no float is stored on the way.
-!q = !graph.tensor<[4, 16, 4096, 128], f32>
-!k = !graph.tensor<[4, 4, 4096, 128], f32>
+!q = !graph.tensor<[4, 16, 16384, 128], f32>
+!k = !graph.tensor<[4, 4, 16384, 128], f32>
 // CHECK-LABEL: @main(
-// CHECK-SAME: %[[Q:[^:]*]]: !graph.tensor<[4, 16, 4096, 128], f32>, %[[K:[^:]*]]: {{.*}}, %[[V:[^:]*]]: !graph.tensor<[4, 4, 4096, 128], f32>)
-// CHECK: graph.reduce max, %{{.*}} axes [3] : <[4, 16, 4096, 128], f32>
+// CHECK-SAME: %[[Q:[^:]*]]: !graph.tensor<[4, 16, 16384, 128], f32>, %[[K:[^:]*]]: {{.*}}, %[[V:[^:]*]]: !graph.tensor<[4, 4, 16384, 128], f32>)
+// CHECK: graph.reduce max, %{{.*}} axes [3] : <[4, 16, 16384, 128], f32>
 // CHECK: %[[QC:.*]] = graph.cast %{{.*}} to f8E4M3FN
-// CHECK: %[[SQ:.*]] = graph.mul %{{.*}} : <[4, 16, 4096, 1], f32>
+// CHECK: %[[SQ:.*]] = graph.mul %{{.*}} : <[4, 16, 16384, 1], f32>
 // CHECK: graph.reduce max, %{{.*}} axes [0, 1, 2, 3]
 // CHECK: %[[KC:.*]] = graph.cast %{{.*}} to f8E4M3FN
 // CHECK: graph.reduce max, %{{.*}} axes [0, 1, 2, 3]
 // CHECK: %[[VC:.*]] = graph.cast %{{.*}} to f8E4M3FN
 // CHECK: %[[SV:.*]] = graph.mul %{{.*}} : <[1, 1, 1, 1], f32>
 // CHECK: %[[WQ:.*]] = graph.cast %[[QC]] to f32
-// CHECK: %[[F:.*]] = graph.mul %[[SQ]], %{{.*}} : <[4, 16, 4096, 1], f32>
+// CHECK: %[[F:.*]] = graph.mul %[[SQ]], %{{.*}} : <[4, 16, 16384, 1], f32>
 // CHECK: %[[FQ:.*]] = graph.broadcast %[[F]]
 // CHECK: %[[XQ:.*]] = graph.mul %[[WQ]], %[[FQ]]
-// CHECK: %[[VT:.*]] = graph.transpose %[[VC]] [0, 1, 3, 2] : <[4, 4, 4096, 128], f8E4M3FN>
+// CHECK: %[[VT:.*]] = graph.transpose %[[VC]] [0, 1, 3, 2] : <[4, 4, 16384, 128], f8E4M3FN>
 // CHECK: %[[WV:.*]] = graph.cast %[[VT]] to f32
-// CHECK: %[[XV:.*]] = graph.transpose %[[WV]] [0, 1, 3, 2] : <[4, 4, 128, 4096], f32>
+// CHECK: %[[XV:.*]] = graph.transpose %[[WV]] [0, 1, 3, 2] : <[4, 4, 128, 16384], f32>
 // CHECK: %[[XK:.*]] = graph.cast %[[KC]] to f32
 // CHECK: %[[P:.*]] = graph.attention %[[XQ]], %[[XK]], %[[XV]] scale 1.250000e-01 causal <[0]> {graph.codes}
 // CHECK: %[[ALL:.*]] = graph.broadcast %[[SV]]
