@@ -87,6 +87,11 @@ StringRef graph::refusalOfFp8(AttentionOp Op, const shape::Facts &Facts) {
     return "its heads are no multiple of 32 elements, or more than 256";
   if (Facts.divisor(Keys) % KeyUnit || Facts.range(Keys).Min < 1)
     return "its number of keys is no multiple of 16, or may be 0";
+  // Of one or two blocks of keys ptxas unrolls the loop, and spills.
+  constexpr int64_t WideHead = 128, FewKeys = 128;
+  if (std::max(*Depth, *Width) > WideHead &&
+      Facts.optimum(Keys).value_or(FewKeys + 1) <= FewKeys)
+    return "its heads of more than 128 elements have few keys";
   return "";
 }
 

@@ -77,7 +77,8 @@ def cases():
     for queries, keys in ((129, 208), (70, 48), (333, 4096), (1000, 336)):
         for causal in (False, True):
             for depth in (32, 64, 96, 128, 256):
-                yield case("small", 2, 4, queries, depth, keys=keys, groups=2, kind="fp8", causal=causal)
+                if depth <= 128 or keys > 128:  # others stay in 16 bits
+                    yield case("small", 2, 4, queries, depth, keys=keys, groups=2, kind="fp8", causal=causal)
     # A softcap, and heads that kernels in front fill up.
     for depth in (64, 128, 256):
         for causal in (False, True):

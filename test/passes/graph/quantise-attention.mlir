@@ -51,7 +51,8 @@ func.func @short(%q: !s, %k: !s, %v: !s) -> (!s, !s) {
 !r = !graph.tensor<[1, 2, 250, 64], f32>
 !n = !graph.tensor<[1, 2, 256, 40], f32>
 !f = !graph.tensor<[1, 2, 4, 64], f32>
-func.func @others(%q: !s, %r: !r, %n: !n, %f: !f, %m: !graph.tensor<[1, 1, 256, 256], i1>) -> (!s, !s, !s, !n, !f) {
+!w = !graph.tensor<[1, 2, 128, 256], f32>
+func.func @others(%q: !s, %r: !r, %n: !n, %f: !f, %w: !w, %m: !graph.tensor<[1, 1, 256, 256], i1>) -> (!s, !s, !s, !n, !f, !w) {
   // SAID: refused{{.*}}An attention{{.*}}its scores have a bias or a mask
   %0 = graph.attention %q, %q, %q mask %m scale 1.250000e-01 : !s, !s, !s, !graph.tensor<[1, 1, 256, 256], i1> loc("asked.mask")
   // SAID: refused{{.*}}An attention{{.*}}its scores have a softcap
@@ -62,5 +63,7 @@ func.func @others(%q: !s, %r: !r, %n: !n, %f: !f, %m: !graph.tensor<[1, 1, 256, 
   %3 = graph.attention %n, %n, %n scale 1.250000e-01 : !n, !n, !n loc("asked.narrow")
   // SAID: refused{{.*}}An attention{{.*}}it has few queries
   %4 = graph.attention %f, %q, %q scale 1.250000e-01 : !f, !s, !s loc("asked.few")
-  return %0, %1, %2, %3, %4 : !s, !s, !s, !n, !f
+  // SAID: refused{{.*}}An attention{{.*}}its heads of more than 128 elements have few keys
+  %5 = graph.attention %w, %w, %w scale 1.250000e-01 : !w, !w, !w loc("asked.wide")
+  return %0, %1, %2, %3, %4, %5 : !s, !s, !s, !n, !f, !w
 }
