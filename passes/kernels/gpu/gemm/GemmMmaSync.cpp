@@ -51,6 +51,9 @@ constexpr int64_t FewestColumns = 3;
 /// A reduction has a warp for each row of A, whose lanes are idle where the row
 /// is shorter.
 constexpr int64_t ShortRow = 128;
+/// Products of fewer terms and few columns are transforms of points, for which
+/// tf32 would give up digits and save no time.
+constexpr int64_t ShortestOfTf32 = 32;
 
 /// Bytes of the largest piece of `M` that each of its lines is aligned to.
 int64_t pieceOf(const GemmMatch &P, const Matrix &M, const Expr &Stride) {
@@ -200,7 +203,8 @@ FamilyAnswer queryGemmMmaSync(FusedKernel &Form, const target::Target &T) {
   // rows of A again for each column.
   bool IsFused = P->Second || P->RotateHalf;
   int64_t FewestRows = IsFused ? 1 : FewestForMma, Fewest = FewestForMma;
-  if (!IsFused && Shape.ElementBytes > 1)
+  bool IsShort = Shape.ElementBytes == 4 && Shape.K < ShortestOfTf32;
+  if (!IsFused && Shape.ElementBytes > 1 && !IsShort)
     Fewest = Shape.K <= ShortRow ? 1 : FewestColumns;
   if (Shape.M < FewestRows || Shape.N < Fewest)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
