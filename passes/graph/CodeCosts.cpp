@@ -326,8 +326,9 @@ std::string slower(const SizesT &Of, ArrayRef<const target::Target *> Targets) {
     if (!Codes || !Floats || *Codes * SizesT::LeastGain <= *Floats)
       continue;
     return llvm::formatv("by the cost model of {0} it takes {1:f1} us, and "
-                         "{2:f1} in 16 bits",
-                         StringRef(T->Name), *Codes, *Floats)
+                         "{2:f1} in 16 bits{3}",
+                         StringRef(T->Name), *Codes, *Floats,
+                         *Codes < *Floats ? ", which is not a tenth more" : "")
         .str();
   }
   return "";

@@ -148,7 +148,7 @@ struct FuseCachesIntoAttentionPass
       if (StringRef Why = refusal(Op, Reader, {*Keys, *Rest}, Facts, *All);
           !Why.empty()) {
         remark::missed(Reader.getLoc(), Named)
-            << "A kernel in front of the attention appends new keys and values "
+            << "A kernel before the attention appends new keys and values "
                "to their caches, because " +
                    Why.str() + ".";
         continue;
@@ -184,6 +184,10 @@ private:
       return "its heads or their sizes are not known";
     if (*Depth % PieceElements || *Width % PieceElements)
       return "its heads are no multiple of 8 elements";
+    // A grid of no query writes nothing, and the cache still has to be copied.
+    if (Facts.range(Q.getDims()[2]).Min < 1)
+      return "it may have no query. To fix: give the number of queries a range "
+             "from 1 (--dim)";
     int64_t Each = *HeadCount / std::max<int64_t>(*Groups, 1);
     if (!hasFewQueries(Q.getDims()[2], Facts) ||
         Facts.range(Q.getDims()[2]).Max > MostRows / std::max<int64_t>(Each, 1))

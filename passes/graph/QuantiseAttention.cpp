@@ -36,7 +36,6 @@
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
-using kpc::shape::Expr;
 
 static void rewrite(AttentionOp Op) {
   OpBuilder B(Op);

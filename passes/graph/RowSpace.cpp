@@ -97,6 +97,8 @@ int64_t RowSpace::longestRow(int64_t OfOnePiece,
     return OfOnePiece;
   // A row is read once for each of its reductions, in vectors of a piece.
   int64_t Piece = Facts.optimum(pieceSize()).value_or(WholeVector);
+  if (Piece >= LongPiece)
+    return OfOnePiece / 2;
   return OfOnePiece / 2 * std::gcd(std::max<int64_t>(Piece, 1), WholeVector) /
          WholeVector;
 }

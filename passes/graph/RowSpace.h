@@ -48,6 +48,8 @@ public:
   /// Whether one kernel should read such rows, given the length of the longest
   /// that is one piece.
   bool fitsKernel(int64_t LongestPiece, const shape::Facts &Facts) const;
+  /// Elements of a piece of memory that is read well as part of a row.
+  static constexpr int64_t LongPiece = 256;
   /// Elements of the longest row that one kernel should read, given that of
   /// rows which are one piece. One of many pieces, as a group of a
   /// channels-last image, is read again less fast: several kernels that read

@@ -57,8 +57,6 @@ namespace {
 constexpr int64_t FewBlocks = 128, ManyBlocks = 1024;
 /// Columns that a block reduces side by side.
 constexpr int64_t ColumnsOfBlock = 32;
-/// Elements of a piece of memory that are read well as part of a row.
-constexpr int64_t LongPiece = 256;
 /// Elements of a part, at least: fewer are read in less time than a second
 /// kernel takes to start (2 us). A block of columns has 32 times as many.
 constexpr int64_t LeastPart = 4096, LeastRows = 256;
@@ -165,7 +163,7 @@ SmallVector<int64_t> Splitter::windowsOfPieces(ReduceOp Op,
                                                const RowSpace &Rows) const {
   std::optional<int64_t> Row = saidSize(Rows.rowSize(), Facts),
                          Piece = saidSize(Rows.pieceSize(), Facts);
-  if (!Row || !Piece || *Piece >= LongPiece ||
+  if (!Row || !Piece || *Piece >= RowSpace::LongPiece ||
       *Row <= Rows.longestRow(LongestRow, Facts))
     return {};
   ArrayRef<Expr> Dims = typeOf(Op.getX()).getDims();

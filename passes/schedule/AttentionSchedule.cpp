@@ -142,11 +142,11 @@ AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,
   double Powers = Blocks * Scores / PowersPerCycle / PerMicrosecond;
   double Shown = SoftmaxShown * Powers;
   // Powers hide behind products no longer than these are. Not measured.
-  if (Shape.Capped)
+  if (Shape.Capped) {
     Powers *= PowersOfCapped;
-  if (Shape.Capped)
     Shown =
         std::max(SoftmaxShown * Powers, Powers - (1 - SoftmaxShown) * Cost.Mma);
+  }
   if (Shape.ElementBytes == 1)
     Shown = SoftmaxShownOfFp8 * Powers;
   // Of longer blocks than those that were measured nothing is known.

@@ -24,6 +24,7 @@
 #include "passes/kernels/gpu/convolution/SlidingWindow.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -44,8 +45,8 @@ constexpr int64_t UnknownSize = 1024;
 /// few columns to fill the chip.
 int32_t chooseGroups(int64_t Blocks, int64_t Rows, const target::Target &T) {
   int32_t Groups = 8;
-  while (Groups < 32 && Blocks * Groups < T.Cost.SmCount * 32 &&
-         Rows >= Groups * 8)
+  while (Groups < 32 && Blocks * Groups < int64_t(T.Cost.SmCount) * 32 &&
+         Rows >= int64_t(Groups) * 8)
     Groups *= 2;
   return Groups;
 }
@@ -75,11 +76,14 @@ ColumnBlock chooseBlock(const Reduction &R, int64_t Outer, int64_t Width,
   while (Block.Lanes > 1 && Blocks() < T.Cost.SmCount)
     Block.Lanes /= 2;
   Block.Groups = chooseGroups(Blocks(), Rows, T) * MostThreads / Block.Threads;
-  // A body of many operations keeps a thread busy between two loads.
-  constexpr int64_t MostOperations = 64;
-  linalg::LinalgOp Op = R.Op;
-  int64_t Operations =
-      int64_t(Op.getBlock()->getOperations().size()) * Block.Lanes;
+  // What is computed of each element keeps a thread busy between two loads, and
+  // is written once for each of them.
+  constexpr int64_t MostOperations = 256;
+  int64_t Operations = 0;
+  R.Form.Func.walk([&](Operation *Op) {
+    Operations += isa<arith::ArithDialect, math::MathDialect>(Op->getDialect());
+  });
+  Operations *= Block.Lanes;
   Block.Unroll = 4;
   while (Block.Unroll > 1 && (Block.Unroll * Operations > MostOperations ||
                               Block.Unroll * Block.Groups > Rows))
@@ -133,6 +137,7 @@ Value joinGroups(GpuWriter &W, const Reduction &R, const ColumnBlock &Block,
                  Value Thread, Value Group,
                  ArrayRef<SmallVector<Value>> OfLanes,
                  SmallVectorImpl<Value> &Results) {
+  assert(Block.Groups >= int32_t(Block.Lanes) && "a thread for each column");
   SmallVector<Value> Memory, Columns;
   for (unsigned L = 0; L < Block.Lanes; ++L)
     Columns.push_back(W.add(W.mul(Thread, W.index(Block.Lanes)), W.index(L)));
@@ -204,7 +209,7 @@ SmallVector<Value> RowWalk::addRow(Value Row, ValueRange Carried) {
   return failed(Result) ? SmallVector<Value>(Carried) : Sums;
 }
 
-/// `Count` rows at a time, each a group behind the one before.
+/// `Count` rows at a time, which are `Groups` apart.
 SmallVector<Value> RowWalk::addRows(Value From, Value End, int64_t Count,
                                     ValueRange Carried) {
   return W.loop(From, End, W.index(Block.Groups * Count), Carried,

@@ -140,7 +140,7 @@ RowThreads chooseThreads(const Reduction &R, int64_t Row,
 
 } // namespace
 
-/// Writes the kernel: a row is a block's, or a warp's.
+/// Writes the kernel: a row is a block's, a warp's or a part of one's.
 static LogicalResult emitRowReduction(Reduction &R, const shape::Expr &Rows,
                                       const RowThreads &Of, GpuLaunch &Launch) {
   GpuWriter W(R.Form);

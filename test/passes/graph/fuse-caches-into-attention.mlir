@@ -48,7 +48,7 @@ module attributes {graph.symbols = {b = {min = 1, max = 64, optimum = 1}, s = {m
   // Rows of keys that another kernel reads, too, are in memory before it.
   // CHECK-LABEL: func.func @read
   // CHECK-COUNT-4: graph.region
-  // REMARK: A kernel in front of the attention appends new keys and values to their caches, because other kernels read them, too.
+  // REMARK: A kernel before the attention appends new keys and values to their caches, because other kernels read them, too.
   func.func @read(%q: !q, %pk: !past, %pv: !past, %k: !new, %v: !new) -> (!q, !present, !present, !present) {
     %0 = graph.concat %pk, %k axis 2 : !past, !new
     %1 = graph.concat %pv, %v axis 2 : !past, !new

@@ -31,7 +31,7 @@ inline constexpr int64_t FewestForMma = 8;
 /// Why families of GEMMs refuse a kernel.
 inline constexpr const char *NoGemm = "it is no GEMM of matrices in memory";
 inline constexpr const char *TooFewForMma =
-    "the result has fewer than 8 rows or columns";
+    "the result has too few rows or columns";
 
 /// What some of the batch's loops step through in a matrix.
 struct BatchDim {

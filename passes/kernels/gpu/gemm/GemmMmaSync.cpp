@@ -204,8 +204,8 @@ FamilyAnswer queryGemmMmaSync(FusedKernel &Form, const target::Target &T) {
   bool IsFused = P->Second || P->RotateHalf;
   int64_t FewestRows = IsFused ? 1 : FewestForMma, Fewest = FewestForMma;
   bool IsShort = Shape.ElementBytes == 4 && Shape.K < ShortestOfTf32;
-  if (!IsFused && Shape.ElementBytes > 1 && !IsShort)
-    Fewest = Shape.K <= ShortRow ? 1 : FewestColumns;
+  if (Shape.ElementBytes > 1 && !IsShort)
+    Fewest = Shape.K <= ShortRow && !IsFused ? 1 : FewestColumns;
   if (Shape.M < FewestRows || Shape.N < Fewest)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
   return FamilyAnswer::offer(
