@@ -230,7 +230,7 @@ def Tile_PackedType : Tile_Type<"Packed", "packed"> {
     So a thread keeps its own elements of the fragment. The rows of the other
     operand are taken in that order, too.
 
-    A register has four elements of FP8, two pairs of neighbours: of each 16
+    A register has four elements of FP8, two pairs of adjacent columns: of each 16
     columns, a matrix A has columns 0 1 8 9, 2 3 10 11, 4 5 12 13 and 6 7 14 15
     along K. The other operand has its K in that order.
 

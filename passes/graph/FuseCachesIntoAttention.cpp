@@ -85,7 +85,7 @@ struct Appends {
 };
 
 /// What writes the keys, or the values, that an attention reads; none where it
-/// is anything but one cache with new rows behind it.
+/// is anything but one cache and then its new rows.
 std::optional<Appends> appendsFor(RegionOp Reader, Value Operand) {
   Heads Of = followed({Operand}, /*Slices=*/false);
   auto Argument = dyn_cast<BlockArgument>(Of.V);

@@ -15,7 +15,7 @@ def FuseCachesIntoAttention
   let summary = "The kernel of an attention of few queries appends new keys "
                 "and values to their caches";
   let description = [{
-    Regions that only put new rows behind those of a cache, for an attention and as
+    Regions that only append new rows to those of a cache, for an attention and as
     results of the model, become part of the attention's region. That has three
     results: its own, the keys and the values. Its kernel reads the cache where it
     lies and stores what it has read, so that no kernel only moves data.

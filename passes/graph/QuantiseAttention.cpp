@@ -70,14 +70,17 @@ static void rewrite(AttentionOp Op) {
   Op.erase();
 }
 
-void graph::quantiseAttentions(func::FuncOp Func, const CodePolicy &Policy) {
+void graph::quantiseAttentions(func::FuncOp Func, const CodePolicy &Policy,
+                               bool HaveKernel) {
   SmallVector<AttentionOp> Ops;
   Func.walk([&](AttentionOp Op) {
     if (Policy.typeOf(Op) == CodeType::Fp8)
       Ops.push_back(Op);
   });
   for (AttentionOp Op : Ops) {
-    if (std::string Why = Policy.refusal(Op); !Why.empty())
+    std::string Why = HaveKernel ? Policy.refusal(Op)
+                                 : "the target has no kernel of it in FP8";
+    if (!Why.empty())
       tellOfRefusal(Op, Why);
     else
       rewrite(Op);

@@ -13,8 +13,10 @@
 namespace kpc::graph {
 
 /// Attention that is to be of FP8 multiplies codes by wgmma, which this makes
-/// of its heads.
-void quantiseAttentions(mlir::func::FuncOp Func, const CodePolicy &Policy);
+/// of its heads. Others stay in 16 bits with a remark, all where the targets
+/// have no kernel of it.
+void quantiseAttentions(mlir::func::FuncOp Func, const CodePolicy &Policy,
+                        bool HaveKernel);
 
 } // namespace kpc::graph
 

@@ -51,8 +51,7 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
     if (failed(Policy))
       return signalPassFailure();
     // Targets that have a kernel of it are those whose costs are asked.
-    if (!Targets.empty())
-      quantiseAttentions(Func, *Policy);
+    quantiseAttentions(Func, *Policy, /*HaveKernel=*/!Targets.empty());
     SmallVector<MatmulOp> Products;
     Func.walk([&](MatmulOp Op) {
       if (multipliesWeight(Op))

@@ -26,7 +26,7 @@ int64_t schedule::stagedColumns(int64_t Width) {
 int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
   // Scores and sums in f32, powers in 16 bits or FP8, one value of each 64 rows
   // in 128 threads; the rest is room for addresses, greatest scores and sums,
-  // and for the limits of rows where blocks behind the first have a mask.
+  // and for the limits of rows where blocks after the first have a mask.
   constexpr int64_t Room = 32, MaskRoom = 8;
   // Scales of rows, and which keys columns are: with heads of 64, 192 queries
   // and 128 keys on the diagonal ptxas 13.0 spilled 16 bytes.

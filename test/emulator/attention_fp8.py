@@ -12,7 +12,6 @@ onnx is not installed.
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
 try:
@@ -24,6 +23,7 @@ except ImportError as error:
     sys.exit(77)
 
 import emulated
+from commands import call, error
 
 #        name            type  batch heads groups queries keys depth causal past schedule
 CASES = [("plain",       "fp16", 1, 1, 1, 64, 128, 128, False, 0, ""),
@@ -143,17 +143,6 @@ def attend_codes(q, k, v, causal, past, block):
             sums = multiply_codes(e4m3(powers), values[first:first + block], sums * shrink)
         y[batch, head] = sums / total * scale_of_v
     return y
-
-
-def call(command, **variables):
-    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=os.environ | variables, timeout=500)
-    if process.returncode:
-        sys.exit(f"FAILED: {' '.join(map(str, command))}\n{process.stdout}{process.stderr}")
-    return process.stdout
-
-
-def error(got, wanted):
-    return float(np.sqrt(np.mean((got - wanted)**2) / np.mean(wanted**2)))
 
 
 def write(path, x, element):

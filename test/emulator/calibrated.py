@@ -10,9 +10,7 @@ The result is as near to fp32 as the host's, which rounds to codes as GPUs do, a
 next one. Exits 77 (a skip) where numpy is not installed.
 """
 
-import os
 import pathlib
-import subprocess
 import sys
 
 try:
@@ -21,19 +19,10 @@ except ImportError as error:
     print(f"SKIPPED: the Python package '{error.name}' is not installed")
     sys.exit(77)
 
+from commands import call, error
+
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 SIZES = ("--dim", "batch=1..4:opt=1", "--dim", "sequence=1..64:opt=32")
-
-
-def call(command, **variables):
-    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=os.environ | variables, timeout=500)
-    if process.returncode:
-        sys.exit(f"FAILED: {' '.join(map(str, command))}\n{process.stdout}{process.stderr}")
-    return process.stdout
-
-
-def error(got, wanted):
-    return float(np.sqrt(np.mean((got - wanted)**2) / np.mean(wanted**2)))
 
 
 class Case:

@@ -10,9 +10,7 @@ numpy or onnx is not installed.
 """
 
 import dataclasses
-import os
 import pathlib
-import subprocess
 import sys
 
 try:
@@ -22,6 +20,8 @@ try:
 except ImportError as error:
     print(f"SKIPPED: the Python package '{error.name}' is not installed")
     sys.exit(77)
+
+from commands import call, error
 
 
 @dataclasses.dataclass
@@ -89,17 +89,6 @@ def rope(path, heads, depth, positions):
     v = model.linear(n, model.width, model.width)
     mixed = model.add("Attention", q, k, v, q_num_heads=heads, kv_num_heads=heads)
     model.write(path, model.add("Add", model.linear(mixed, model.width, model.width), "x"))
-
-
-def call(command, **variables):
-    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=os.environ | variables, timeout=500)
-    if process.returncode:
-        sys.exit(f"FAILED: {' '.join(map(str, command))}\n{process.stdout}{process.stderr}")
-    return process.stdout
-
-
-def error(got, wanted):
-    return float(np.sqrt(np.mean((got - wanted)**2) / np.mean(wanted**2)))
 
 
 class Runner:

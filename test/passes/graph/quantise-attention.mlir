@@ -1,5 +1,6 @@
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{for=asked.*=fp8 targets=sm_90a}))' | FileCheck %s
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{for=asked.*=fp8 targets=sm_90a}))' --remark-format=emitRemark --remarks-filter=quantisation 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{for=asked.*=fp8}))' --remark-format=emitRemark --remarks-filter=quantisation 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
 
 // Rows of queries have a scale each, keys and values one each. Values become columns, which the attention reads as rows. The scale of values is a factor of the
 // result, and no float is stored on the way.
@@ -35,6 +36,7 @@ func.func @main(%q: !q, %k: !k, %v: !k) -> !q {
 
 // By the cost model the kernels that make codes take longer than FP8 saves; by name it is FP8 all the same.
 !s = !graph.tensor<[1, 2, 256, 64], f32>
+// NONE: refused{{.*}}An attention{{.*}}the target has no kernel of it in FP8
 // CHECK-LABEL: @short(
 // CHECK: graph.attention {{.*}} {graph.codes}
 // CHECK-NOT: graph.attention {{.*}} {graph.codes}

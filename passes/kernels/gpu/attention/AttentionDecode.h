@@ -51,7 +51,7 @@ private:
     Value First, Stride; ///< index, in elements: row 0, and from row to row
   };
   /// The keys, or the values, that a group of heads shares. Where rows are
-  /// appended, those behind the cache's, and where all of them are stored.
+  /// appended, those after the cache's, and where all of them are stored.
   struct SharedRows {
     RowsInMemory Past, New, Present;
     int64_t Columns = 0;

@@ -91,13 +91,13 @@ AttentionDecode::LanePieces AttentionDecode::piecesOf(const SharedRows &Rows,
 }
 
 /// Where the piece of row `Key` of a group is; that of a row `Number` further
-/// on is as many strides behind it.
+/// on is as many strides after it.
 Value AttentionDecode::placeOf(const RowsInMemory &Rows, Value Key,
                                const LanePieces &Of) {
   return W.add(W.add(Rows.First, W.mul(Key, Rows.Stride)), Of.Column);
 }
 
-/// The copies of one tile, each from the cache or from the rows behind it.
+/// The copies of one tile, each from the cache or from the new rows.
 void AttentionDecode::fillFromBoth(const SharedRows &Rows, Value First,
                                    Value Left, Value Tile, Value Stage) {
   LanePieces P = piecesOf(Rows, Tile);

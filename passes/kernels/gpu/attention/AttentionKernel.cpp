@@ -326,7 +326,7 @@ std::optional<Joined> joinedBy(linalg::GenericOp Op) {
   return Of;
 }
 
-/// Heads whose rows are those of a cache with new ones behind them.
+/// Heads whose rows are those of a cache and then new ones.
 struct JoinedHeads {
   HeadsInMemory Past, New, Present;
   OpFoldResult PastSize;

@@ -11,7 +11,7 @@
 /// where q, k, v and y lie in memory. What only widens, narrows, permutes or
 /// takes some of the heads between the op and memory costs nothing: it becomes
 /// an element type, an order of strides and a first head. Keys and values may
-/// be those of a cache with new rows behind them, which the kernel stores, too.
+/// be those of a cache and then new rows, which the kernel stores, too.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONKERNEL_H
@@ -39,7 +39,7 @@ struct HeadsInMemory {
   int64_t FirstHead = 0;
 };
 
-/// New rows behind those of a cache, and where all of them are stored: K, V and
+/// New rows after those of a cache, and where all of them are stored: K, V and
 /// the rows in `K` and `V` are what the attention sees.
 struct AppendedRows {
   HeadsInMemory K, V, PresentK, PresentV;
