@@ -1,5 +1,4 @@
-//===- PadChannels.cpp - Few channels become as many as copies take -*- C++
-//-*-===//
+//===- PadChannels.cpp - Few channels become as many as copies take -------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,7 +22,9 @@
 /// too, a line of the filter's taps is then one piece of memory, and the
 /// convolution one over that many channels. The weight is constant and is
 /// filled up when compiling; the input is written by the kernel that casts or
-/// transposes it anyway.
+/// transposes it anyway. Where another convolution makes the input, and what is
+/// between them keeps zeros, that convolution gets more filters of zeros
+/// instead, and no kernel pads: the few channels that squeeze an image's.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,12 @@
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
 
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace kpc;
@@ -88,6 +94,159 @@ int64_t unreadBehindLine(ConvOp Conv, int64_t Channels, int64_t Unit) {
   return Unread + More < Conv.getStride().back() ? More : 0;
 }
 
+/// What makes a convolution's input: another convolution and elementwise ops,
+/// which may have more channels, all zero.
+class WidenableInput {
+public:
+  /// None where the input is no such, something else uses a part of it, or the
+  /// further channels would not be zero.
+  static std::optional<WidenableInput> read(ConvOp Conv);
+  /// Gives the convolution's input so many channels more.
+  void widen(ConvOp Conv, int64_t More);
+
+private:
+  bool collect(ConvOp Conv);
+  std::optional<double> numberOf(Value V, int64_t Channels) const;
+  std::optional<double> numberOf(Operation *Op, int64_t Channels) const;
+
+  SmallVector<Operation *> Ops; ///< in order
+  /// Of each op, what its further channels are.
+  llvm::DenseMap<Operation *, double> Numbers;
+};
+
+/// Ops on the way, at most.
+constexpr unsigned MostOps = 16;
+
+bool WidenableInput::collect(ConvOp Conv) {
+  llvm::SmallSetVector<Operation *, 8> Found;
+  auto IsUsedHere = [&](Operation *Op) {
+    return llvm::all_of(Op->getUses(), [&](OpOperand &Use) {
+      return Found.contains(Use.getOwner()) || &Use == &Conv.getXMutable();
+    });
+  };
+  Operation *Last = Conv.getX().getDefiningOp();
+  if (!Last || !IsUsedHere(Last))
+    return false;
+  Found.insert(Last);
+  for (unsigned I = 0; I < Found.size() && I < MostOps; ++I)
+    if (Found[I]->hasTrait<ElementwiseTrait>())
+      for (Value Operand : Found[I]->getOperands())
+        if (Operation *Def = Operand.getDefiningOp();
+            Def && !isa<BroadcastOp>(Def) && IsUsedHere(Def))
+          Found.insert(Def);
+  Ops = Found.takeVector();
+  llvm::sort(Ops,
+             [](Operation *A, Operation *B) { return A->isBeforeInBlock(B); });
+  return llvm::all_of(Ops, [&](Operation *Op) {
+    return Op->getBlock() == Conv->getBlock() && Op->getNumResults() == 1;
+  });
+}
+
+std::optional<double> WidenableInput::numberOf(Value V,
+                                               int64_t Channels) const {
+  Operation *Def = V.getDefiningOp();
+  if (auto Known = Numbers.find(Def); Known != Numbers.end())
+    return Known->second;
+  auto Spread = dyn_cast_or_null<BroadcastOp>(Def);
+  if (!Spread || !isConstant(Spread.getX()))
+    return std::nullopt;
+  ArrayRef<shape::Expr> Dims = typeOf(Spread.getX()).getDims();
+  if (Dims.empty())
+    return splatValue(Spread.getX());
+  // One of each channel, which becomes more of them.
+  return Dims.back() == shape::Expr(Channels) ? std::optional(0.0)
+                                              : std::nullopt;
+}
+
+std::optional<double> WidenableInput::numberOf(Operation *Op,
+                                               int64_t Channels) const {
+  if (auto Conv = dyn_cast<ConvOp>(Op))
+    return Conv.getGroups() == 1 && isConstant(Conv.getW()) ? std::optional(0.0)
+                                                            : std::nullopt;
+  SmallVector<double> In;
+  for (Value Operand : Op->getOperands()) {
+    std::optional<double> One = numberOf(Operand, Channels);
+    if (!One)
+      return std::nullopt;
+    In.push_back(*One);
+  }
+  using Number = std::optional<double>;
+  bool AreFloats = llvm::all_of(Op->getOperandTypes(), [](Type Ty) {
+    return isa<FloatType>(cast<SymbolicTensorType>(Ty).getElementType());
+  });
+  if (!AreFloats || !isa<FloatType>(typeOf(Op->getResult(0)).getElementType()))
+    return std::nullopt;
+  return llvm::TypeSwitch<Operation *, Number>(Op)
+      .Case([&](AddOp) { return In[0] + In[1]; })
+      .Case([&](SubOp) { return In[0] - In[1]; })
+      .Case([&](MulOp) { return In[0] * In[1]; })
+      .Case([&](DivOp) { return In[0] / In[1]; })
+      .Case([&](MinOp) { return std::min(In[0], In[1]); })
+      .Case([&](MaxOp) { return std::max(In[0], In[1]); })
+      .Case([&](ReluOp) { return std::max(In[0], 0.0); })
+      .Case([&](CastOp) { return In[0]; })
+      .Case([&](NegOp) { return -In[0]; })
+      .Case([&](AbsOp) { return std::abs(In[0]); })
+      .Case([&](ExpOp) { return std::exp(In[0]); })
+      .Case([&](ErfOp) { return std::erf(In[0]); })
+      .Case([&](TanhOp) { return std::tanh(In[0]); })
+      .Case([&](SigmoidOp) { return 1 / (1 + std::exp(-In[0])); })
+      .Default([](Operation *) { return Number(); });
+}
+
+std::optional<WidenableInput> WidenableInput::read(ConvOp Conv) {
+  WidenableInput All;
+  std::optional<int64_t> Channels =
+      typeOf(Conv.getX()).getDims().back().asConstant();
+  if (!Channels || *Channels < 2 || !All.collect(Conv))
+    return std::nullopt;
+  double Last = 1;
+  for (Operation *Op : All.Ops) {
+    std::optional<double> Number = All.numberOf(Op, *Channels);
+    // What is not finite would be so in all results of the next convolution.
+    if (!Number || !std::isfinite(*Number))
+      return std::nullopt;
+    Last = All.Numbers[Op] = *Number;
+  }
+  return Last == 0 ? std::optional(std::move(All)) : std::nullopt;
+}
+
+void WidenableInput::widen(ConvOp Conv, int64_t More) {
+  auto Wider = [&](SymbolicTensorType Ty) {
+    SmallVector<shape::Expr> Dims(Ty.getDims());
+    Dims.back() = Dims.back() + shape::Expr(More);
+    return Ty.withDims(Dims);
+  };
+  auto Padded = [&](OpBuilder &B, Value V) {
+    SmallVector<int64_t> Low(typeOf(V).getRank(), 0), High(Low);
+    High.back() = More;
+    return pad(B, V.getLoc(), V, Low, High);
+  };
+  IRMapping Map;
+  for (Operation *Op : Ops) {
+    OpBuilder B(Op);
+    if (auto Source = dyn_cast<ConvOp>(Op)) {
+      Map.map(Source.getW(), Padded(B, Source.getW()));
+    } else {
+      for (Value Operand : Op->getOperands())
+        if (auto Spread = Operand.getDefiningOp<BroadcastOp>();
+            Spread && !Map.contains(Operand)) {
+          Value X = Spread.getX();
+          Map.map(Operand, BroadcastOp::create(
+                               B, Spread.getLoc(), Wider(typeOf(Operand)),
+                               typeOf(X).getRank() == 0 ? X : Padded(B, X))
+                               .getY());
+        }
+    }
+    Operation *Clone = B.clone(*Op, Map);
+    Clone->getResult(0).setType(Wider(typeOf(Op->getResult(0))));
+    Map.map(Op->getResult(0), Clone->getResult(0));
+  }
+  Conv.getXMutable().assign(Map.lookup(Conv.getX()));
+  for (Operation *Op : llvm::reverse(Ops))
+    Op->erase();
+}
+
 void padChannels(ConvOp Conv, int64_t Unit) {
   ArrayRef<shape::Expr> Filter = typeOf(Conv.getW()).getDims();
   std::optional<int64_t> Channels = Filter[Filter.size() - 2].asConstant();
@@ -106,9 +265,14 @@ void padChannels(ConvOp Conv, int64_t Unit) {
   if (!More && !(Few && Surrounded))
     return;
   OpBuilder B(Conv);
+  std::optional<WidenableInput> Widenable;
+  if (!Few)
+    Widenable = WidenableInput::read(Conv);
   SmallVector<int64_t> Low(Filter.size(), 0), High(Filter.size(), 0);
   High[Filter.size() - 2] = More;
   Conv.getWMutable().assign(pad(B, Conv.getLoc(), Conv.getW(), Low, High));
+  if (Widenable)
+    return Widenable->widen(Conv, More);
   High[Filter.size() - 2] = 0;
   High.back() = More;
   if (Few) {

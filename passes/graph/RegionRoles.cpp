@@ -109,20 +109,24 @@ bool graph::makesGatheredLines(Operation *Op, Operation *Gather,
 }
 
 /// Whether `Op` computes elements of a product that `IsWanted`, which nothing
-/// else uses, in so many steps.
+/// else uses, in so many steps. What several ops on the way use counts, as the
+/// x of x * sigmoid(x).
 static bool followsProduct(Operation *Op, unsigned Limit,
                            function_ref<bool(Operation *)> IsWanted) {
-  SmallVector<Operation *> Worklist{Op};
-  for (unsigned Steps = 0; !Worklist.empty() && Steps < Limit; ++Steps) {
-    Operation *Next = Worklist.pop_back_val();
-    for (Value Operand : Next->getOperands()) {
+  llvm::SmallSetVector<Operation *, 8> OnTheWay;
+  OnTheWay.insert(Op);
+  for (unsigned Step = 0; Step < OnTheWay.size() && Step < Limit; ++Step) {
+    for (Value Operand : OnTheWay[Step]->getOperands()) {
       Operation *Def = Operand.getDefiningOp();
-      if (!Def || !Def->hasOneUse())
+      // The last of its users finds it, as users come before what they use.
+      if (!Def || !llvm::all_of(Def->getUsers(), [&](Operation *User) {
+            return OnTheWay.contains(User);
+          }))
         continue;
       if (isa<MatmulOp, ConvOp>(Def) && IsWanted(Def))
         return true;
       if (Def->hasTrait<ElementwiseTrait>())
-        Worklist.push_back(Def);
+        OnTheWay.insert(Def);
     }
   }
   return false;

@@ -41,6 +41,8 @@
 #include "passes/graph/SplitGemm.h"
 #include "passes/graph/TargetNames.h"
 
+#include "mlir/IR/IRMapping.h"
+
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
@@ -390,6 +392,53 @@ Value Splitter::byAxes(WindowOp Op) {
                   typeOf(Op.getX()).getElementType());
 }
 
+/// The only use of `V`, if it has one.
+OpOperand *onlyUse(Value V) {
+  return V.hasOneUse() ? &*V.getUses().begin() : nullptr;
+}
+
+///   %r = graph.reduce sum, %x axes [1, 2] : <[n, 56, 56, 144], f32>
+///   %k = graph.reshape %r : <[n, 144], f32> to <[n, 144, 1, 1], f32>
+///   %m = graph.div %k, %pixels
+/// divides before the reshape, which is then a view of what the reduction's
+/// kernel stores. Kernels of rows find the division after it as well.
+void scaleBeforeReshape(ReduceOp Op, const shape::Facts &Facts) {
+  std::optional<RowSpace> Rows = RowSpace::reducedBy(Op);
+  if (Rows && Rows->fitsKernel(LongestRow, Facts))
+    return;
+  OpOperand *Use = onlyUse(Op.getY());
+  auto Reshape = Use ? dyn_cast<ReshapeOp>(Use->getOwner()) : ReshapeOp();
+  if (!Reshape || !movesOnesOnly(Reshape))
+    return;
+  OpOperand *Next = onlyUse(Reshape.getY());
+  Operation *Scale = Next ? Next->getOwner() : nullptr;
+  auto IsNumber = [&](OpOperand &Operand) {
+    auto Spread = Operand.get().getDefiningOp<BroadcastOp>();
+    return &Operand == Next || (Spread && typeOf(Spread.getX()).getRank() == 0);
+  };
+  if (!isa_and_present<MulOp, DivOp>(Scale) ||
+      !llvm::all_of(Scale->getOpOperands(), IsNumber))
+    return;
+  OpBuilder B(Scale);
+  SymbolicTensorType Ty = typeOf(Op.getY());
+  IRMapping Map;
+  for (OpOperand &Operand : Scale->getOpOperands())
+    Map.map(Operand.get(),
+            &Operand == Next
+                ? Op.getY()
+                : BroadcastOp::create(
+                      B, Operand.get().getLoc(), Ty,
+                      Operand.get().getDefiningOp<BroadcastOp>().getX())
+                      .getY());
+  Operation *Scaled = B.clone(*Scale, Map);
+  Scaled->getResult(0).setType(Ty);
+  Value Viewed = ReshapeOp::create(B, Reshape.getLoc(), Reshape.getType(),
+                                   Scaled->getResult(0));
+  Scale->getResult(0).replaceAllUsesWith(Viewed);
+  Scale->erase();
+  Reshape->erase();
+}
+
 struct SplitReductionsPass
     : graph::impl::SplitReductionsBase<SplitReductionsPass> {
   using SplitReductionsBase::SplitReductionsBase;
@@ -471,6 +520,10 @@ struct SplitReductionsPass
       W.Op->getResult(0).replaceAllUsesWith(New);
       W.Op->erase();
     }
+    SmallVector<ReduceOp> Left;
+    getOperation().walk([&](ReduceOp Op) { Left.push_back(Op); });
+    for (ReduceOp Op : Left)
+      scaleBeforeReshape(Op, Facts);
   }
 };
 

@@ -47,6 +47,17 @@ void forEachUse(Value V, function_ref<void(OpOperand &)> Visit) {
       Visit(Use);
 }
 
+/// The value that a kernel reads as an operand, seen through what only moves
+/// its elements; null if the kernel computes it.
+Value rootOfOperand(RegionOp Region, Value V) {
+  while (isa_and_present<BroadcastOp, ReshapeOp, SliceOp, TransposeOp>(
+      V.getDefiningOp()))
+    V = V.getDefiningOp()->getOperand(0);
+  auto Argument = dyn_cast<BlockArgument>(V);
+  return Argument ? rootOf(Region.getInputs()[Argument.getArgNumber()])
+                  : Value();
+}
+
 BlockArgument argumentOf(OpOperand &Use) {
   auto Region = cast<RegionOp>(Use.getOwner());
   return Region.getBody().getArgument(Use.getOperandNumber());
@@ -353,20 +364,18 @@ void StorageChoice::narrowBesideWeights() {
   DenseSet<Value> Free(Candidates.begin(), Candidates.end());
   Free.insert_range(Followers);
   Func.walk([&](RegionOp Region) {
-    for (auto Product : Region.getBody().front().getOps<MatmulOp>()) {
-      auto A = dyn_cast<BlockArgument>(Product.getA()),
-           B = dyn_cast<BlockArgument>(Product.getB());
+    for (Operation &Op : Region.getBody().front()) {
       // Kernels of few rows multiply what codes stand for in 16 bits.
-      if (A && Product.getB().getDefiningOp<DequantiseTilesOp>())
-        if (Value Left = rootOf(Region.getInputs()[A.getArgNumber()]);
-            Free.contains(Left))
-          Narrow.insert(Left);
-      if (!A || !B)
+      bool AreTiles = isa<MatmulOp>(Op) &&
+                      Op.getOperand(1).getDefiningOp<DequantiseTilesOp>();
+      if (!AreTiles && HeavyContractions::workOf(&Op, Facts) == 0)
         continue;
-      Value Left = rootOf(Region.getInputs()[A.getArgNumber()]),
-            Right = rootOf(Region.getInputs()[B.getArgNumber()]);
-      if (Right.getDefiningOp<WeightOp>() && Narrow.contains(Right) &&
-          Free.contains(Left))
+      Value Left = rootOfOperand(Region, Op.getOperand(0)),
+            Right =
+                AreTiles ? Value() : rootOfOperand(Region, Op.getOperand(1));
+      bool IsNarrow =
+          Right && Right.getDefiningOp<WeightOp>() && Narrow.contains(Right);
+      if (Left && (AreTiles || IsNarrow) && Free.contains(Left))
         Narrow.insert(Left);
     }
   });
@@ -377,20 +386,11 @@ void StorageChoice::narrowBesideWeights() {
 /// it would take 100 times as long.
 void StorageChoice::narrowWeightsOfNarrow() {
   Func.walk([&](RegionOp Region) {
-    auto RootOfArgument = [&](Value V) -> Value {
-      while (isa_and_present<BroadcastOp, ReshapeOp, SliceOp, TransposeOp>(
-          V.getDefiningOp()))
-        V = V.getDefiningOp()->getOperand(0);
-      auto Argument = dyn_cast<BlockArgument>(V);
-      return Argument ? rootOf(Region.getInputs()[Argument.getArgNumber()])
-                      : Value();
-    };
     for (Operation &Op : Region.getBody().front()) {
-      if (!isa<MatmulOp, ConvOp>(Op) ||
-          HeavyContractions::workOf(&Op, Facts) < LeastWork)
+      if (HeavyContractions::workOf(&Op, Facts) < LeastWork)
         continue;
-      Value Left = RootOfArgument(Op.getOperand(0)),
-            Right = RootOfArgument(Op.getOperand(1));
+      Value Left = rootOfOperand(Region, Op.getOperand(0)),
+            Right = rootOfOperand(Region, Op.getOperand(1));
       if (Left && Right && Narrow.contains(Left) &&
           llvm::is_contained(Candidates, Right) &&
           Right.getDefiningOp<WeightOp>())

@@ -35,8 +35,13 @@ namespace {
 
 /// Threads along a line, at most; where a line has fewer columns, as many.
 constexpr int32_t MostThreads = 32;
+/// Threads along a line, at least: their accesses of 8 bytes are two sectors of
+/// memory, and of 16 bytes a whole line.
+constexpr int32_t FewestThreads = 8;
 /// Groups that are joined one after another; more are joined in halves.
 constexpr int32_t MostInTurn = 32;
+/// Rows of a group, at least, where groups are joined in halves.
+constexpr int64_t LeastRows = 8;
 /// Fewer rows: one thread does them all (GpuWindow).
 constexpr int64_t FewestRows = 32;
 constexpr int64_t UnknownSize = 1024;
@@ -46,7 +51,7 @@ constexpr int64_t UnknownSize = 1024;
 int32_t chooseGroups(int64_t Blocks, int64_t Rows, const target::Target &T) {
   int32_t Groups = 8;
   while (Groups < 32 && Blocks * Groups < int64_t(T.Cost.SmCount) * 32 &&
-         Rows >= int64_t(Groups) * 8)
+         Rows >= int64_t(Groups) * LeastRows)
     Groups *= 2;
   return Groups;
 }
@@ -67,15 +72,23 @@ ColumnBlock chooseBlock(const Reduction &R, int64_t Outer, int64_t Width,
                         int64_t Rows, const target::Target &T) {
   ColumnBlock Block;
   Block.Lanes = R.lanesAlong(R.Innermost, T.Can.WidestAccess);
+  int32_t Most = MostThreads;
   auto Blocks = [&] {
-    Block.Threads =
-        int32_t(std::clamp<int64_t>(Width / Block.Lanes, 1, MostThreads));
+    Block.Threads = int32_t(std::clamp<int64_t>(Width / Block.Lanes, 1, Most));
     return Outer * ((Width + Block.columns() - 1) / Block.columns());
   };
-  // Wide accesses are worth less than a chip that is full.
-  while (Block.Lanes > 1 && Blocks() < T.Cost.SmCount)
+  // A chip that is full is worth more than whole lines, and these are worth
+  // more than wide accesses: of fewer columns a block's warps have more rows.
+  while (Most > FewestThreads && Block.Lanes > 1 && Blocks() < T.Cost.SmCount)
+    Most /= 2;
+  // Of fewer columns than 16, sectors would be read that no thread wants.
+  while (Block.Lanes > 2 && Blocks() < T.Cost.SmCount)
     Block.Lanes /= 2;
   Block.Groups = chooseGroups(Blocks(), Rows, T) * MostThreads / Block.Threads;
+  // Each halving takes a barrier, which few rows are not worth.
+  while (Most < MostThreads && Block.Groups > MostInTurn &&
+         Block.Groups * LeastRows > Rows)
+    Block.Groups /= 2;
   // What is computed of each element keeps a thread busy between two loads, and
   // is written once for each of them.
   constexpr int64_t MostOperations = 256;

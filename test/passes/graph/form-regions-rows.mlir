@@ -200,3 +200,31 @@ func.func @long_columns(%x: !x) -> !x {
   %3 = graph.sub %x, %2 : !x
   return %3 : !x
 }
+
+// -----
+
+!x = !graph.tensor<[n, 14, 14, 96], f32>
+!w = !graph.tensor<[3, 3, 1, 96], f32>
+!s = !graph.tensor<[n, 96], f32>
+!k = !graph.tensor<[n, 1, 1, 96], f32>
+
+// The x of x * sigmoid(x) has two uses. Its convolution computes both, and stores what the mean reads.
+// CHECK-LABEL: func.func @silu
+// CHECK: %[[A:.*]] = graph.region
+// CHECK: graph.conv
+// CHECK: graph.sigmoid
+// CHECK: graph.mul
+// CHECK: graph.yield %{{[^,]*}} :
+// CHECK: graph.region{{.*}}(%[[A]])
+// CHECK-NOT: graph.sigmoid
+// CHECK: graph.reduce sum
+func.func @silu(%x: !x) -> (!x, !k) {
+  %w = graph.weight "m.onnx#w" [] : !w
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 96 : !x, !w
+  %g = graph.sigmoid %y : !x
+  %a = graph.mul %y, %g : !x
+  %m = graph.reduce sum, %a axes [1, 2] : !x
+  %k = graph.reshape %m : !s to !k
+  %e = graph.exp %k : !k
+  return %a, %e : !x, !k
+}

@@ -35,11 +35,13 @@ func.func @dynamic(%x: !graph.tensor<[n, h, w, 3], f16>) -> !graph.tensor<[n, "f
   return %y : !graph.tensor<[n, "floordiv(h - 1, 2) + 1", "floordiv(w - 1, 2) + 1", 64], f16>
 }
 
-// At steps of one pixel, pixels have eight channels; the image stays as it is, as it does with more of them.
+// At steps of one pixel, pixels have eight channels; the image stays as it is. The first convolution gets filters of
+// zeros for the channels that the second one needs.
 // CHECK-LABEL: @eight(
 // CHECK: graph.pad %arg0, %{{.*}} low [0, 0, 0, 0] high [0, 0, 0, 5]
-// CHECK: graph.conv {{.*}} low [1, 1] high [1, 1] groups 1 : <[n, 32, 32, 8], f16>
-// CHECK: graph.pad {{.*}} high [0, 0, 0, 4]
+// CHECK: graph.pad {{.*}} high [0, 0, 0, 4] interior [0, 0, 0, 0] : <[3, 3, 8, 12], f16>
+// CHECK: graph.conv {{.*}} low [1, 1] high [1, 1] groups 1 : <[n, 32, 32, 8], f16>, <[3, 3, 8, 16], f16>
+// CHECK: graph.pad {{.*}} high [0, 0, 4, 0] interior [0, 0, 0, 0] : <[3, 3, 12, 16], f16>
 // CHECK: graph.conv {{.*}} low [1, 1] high [1, 1] groups 1 : <[n, 32, 32, 16], f16>
 func.func @eight(%x: !graph.tensor<[n, 32, 32, 3], f16>) -> !graph.tensor<[n, 32, 32, 16], f16> {
   %w = graph.weight "m#w" [] : !graph.tensor<[3, 3, 3, 12], f16>
@@ -108,4 +110,58 @@ func.func @codes(%x: !graph.tensor<[n, 32, 32, 3], f8E4M3FN>, %z: !graph.tensor<
   %0 = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1 : !graph.tensor<[n, 32, 32, 3], f8E4M3FN>, !graph.tensor<[7, 7, 3, 32], f8E4M3FN>
   %1 = graph.conv %z, %v stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !graph.tensor<[n, 16, 16, 20], f8E4M3FN>, !graph.tensor<[3, 3, 20, 16], f8E4M3FN>
   return %0, %1 : !graph.tensor<[n, 16, 16, 32], f32>, !graph.tensor<[n, 16, 16, 16], f32>
+}
+
+// What squeezes an image's channels: SiLU keeps zeros, and a bias becomes longer.
+// CHECK-LABEL: @squeezed(
+// CHECK: graph.conv {{.*}} : <[n, 1, 1, 96], f16>, <[1, 1, 96, 8], f16>
+// CHECK: graph.pad {{.*}} high [2] interior [0] : <[6], f16>
+// CHECK: graph.add {{.*}} : <[n, 1, 1, 8], f16>
+// CHECK: graph.sigmoid {{.*}} : <[n, 1, 1, 8], f16>
+// CHECK: graph.mul {{.*}} : <[n, 1, 1, 8], f16>
+// CHECK: graph.conv {{.*}} : <[n, 1, 1, 8], f16>, <[1, 1, 8, 96], f16>
+func.func @squeezed(%x: !graph.tensor<[n, 1, 1, 96], f16>) -> !graph.tensor<[n, 1, 1, 96], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1, 1, 96, 6], f16>
+  %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 6, 96], f16>
+  %b = graph.weight "m#b" [] : !graph.tensor<[6], f16>
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[1, 1, 96, 6], f16>
+  %c = graph.broadcast %b : !graph.tensor<[6], f16> to !graph.tensor<[n, 1, 1, 6], f16>
+  %z = graph.add %y, %c : !graph.tensor<[n, 1, 1, 6], f16>
+  %s = graph.sigmoid %z : !graph.tensor<[n, 1, 1, 6], f16>
+  %a = graph.mul %z, %s : !graph.tensor<[n, 1, 1, 6], f16>
+  %r = graph.conv %a, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 6], f16>, !graph.tensor<[1, 1, 6, 96], f16>
+  return %r : !graph.tensor<[n, 1, 1, 96], f16>
+}
+
+// A sigmoid of zero is not zero, and a bias that only the run knows cannot become longer.
+// CHECK-LABEL: @not_zero(
+// CHECK: graph.sigmoid {{.*}} : <[n, 1, 1, 6], f16>
+// CHECK: graph.pad {{.*}} high [0, 0, 0, 2] interior [0, 0, 0, 0] : <[n, 1, 1, 6], f16>
+// CHECK: graph.add {{.*}} : <[n, 1, 1, 6], f16>
+// CHECK: graph.pad {{.*}} high [0, 0, 0, 2] interior [0, 0, 0, 0] : <[n, 1, 1, 6], f16>
+func.func @not_zero(%x: !graph.tensor<[n, 1, 1, 96], f16>, %b: !graph.tensor<[6], f16>) -> (!graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[n, 1, 1, 96], f16>) {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1, 1, 96, 6], f16>
+  %u = graph.weight "m#u" [] : !graph.tensor<[1, 1, 96, 6], f16>
+  %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 6, 96], f16>
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[1, 1, 96, 6], f16>
+  %s = graph.sigmoid %y : !graph.tensor<[n, 1, 1, 6], f16>
+  %r = graph.conv %s, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 6], f16>, !graph.tensor<[1, 1, 6, 96], f16>
+  %z = graph.conv %x, %u stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[1, 1, 96, 6], f16>
+  %c = graph.broadcast %b : !graph.tensor<[6], f16> to !graph.tensor<[n, 1, 1, 6], f16>
+  %a = graph.add %z, %c : !graph.tensor<[n, 1, 1, 6], f16>
+  %q = graph.conv %a, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 6], f16>, !graph.tensor<[1, 1, 6, 96], f16>
+  return %r, %q : !graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[n, 1, 1, 96], f16>
+}
+
+// What something else reads keeps its channels.
+// CHECK-LABEL: @read_twice(
+// CHECK: graph.conv {{.*}} : <[n, 1, 1, 96], f16>, <[1, 1, 96, 6], f16>
+// CHECK: graph.pad {{.*}} high [0, 0, 0, 2]
+func.func @read_twice(%x: !graph.tensor<[n, 1, 1, 96], f16>) -> (!graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[n, 1, 1, 6], f16>) {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1, 1, 96, 6], f16>
+  %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 6, 96], f16>
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[1, 1, 96, 6], f16>
+  %a = graph.relu %y : !graph.tensor<[n, 1, 1, 6], f16>
+  %r = graph.conv %a, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 6], f16>, !graph.tensor<[1, 1, 6, 96], f16>
+  return %r, %a : !graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[n, 1, 1, 6], f16>
 }

@@ -182,6 +182,25 @@ func.func @beside(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64],
   return %1, %3 : !graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 64], f32>
 }
 
+// So are the pooled channels that a squeeze multiplies, also through a view, and what its result is multiplied with.
+// CHECK-LABEL: @squeeze(
+// CHECK: graph.weight "m#u" [{cast = f16}]
+// CHECK: graph.region "mean"{{.*}} -> !graph.tensor<[1, 64], f16>
+// CHECK: graph.region "squeeze"{{.*}} -> !graph.tensor<[1, 1, 1, 64], f16>
+func.func @squeeze(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64, 64], f32>)
+    -> (!graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 1, 1, 64], f32>) {
+  %w = graph.weight "m#w" [] : !graph.tensor<[64, 64], f32>
+  %u = graph.weight "m#u" [] : !graph.tensor<[1, 1, 64, 64], f32>
+  %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 64, 64], f32>
+  %0 = graph.sin %x : !graph.tensor<[4096, 64], f32> loc("large")
+  %1 = graph.matmul %0, %w : !graph.tensor<[4096, 64], f32>, !graph.tensor<[64, 64], f32>
+  %2 = graph.reduce sum, %g axes [1] : !graph.tensor<[1, 64, 64], f32> loc("mean")
+  %3 = graph.reshape %2 : !graph.tensor<[1, 64], f32> to !graph.tensor<[1, 1, 1, 64], f32>
+  %4 = graph.conv %3, %u stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[1, 1, 1, 64], f32>, !graph.tensor<[1, 1, 64, 64], f32> loc("squeeze")
+  %5 = graph.conv %4, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[1, 1, 1, 64], f32>, !graph.tensor<[1, 1, 64, 64], f32> loc("excite")
+  return %1, %5 : !graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 1, 1, 64], f32>
+}
+
 // A GEMM of few columns does little of the work. Its weights are as narrow as what they are multiplied with, for as loops it would take long.
 // CHECK-LABEL: @few_columns(
 // CHECK: graph.weight "m#v" [{cast = f16}] : <[1024, 4], f16>

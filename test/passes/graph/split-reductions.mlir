@@ -210,4 +210,41 @@ module attributes {graph.symbols = {s = {min = 1, optimum = 128}, v = {min = 1, 
     %a = graph.window max, %x window [1, 20, 20, 1] stride [1, 1, 1, 1] dilation [1, 1, 1, 1] low [0, 0, 0, 0] high [0, 0, 0, 0] : !graph.tensor<[n, 20, 20, 64], f16>
     return %y, %z, %a : !graph.tensor<[n, 2, 2, 64], f16>, !graph.tensor<[n, 14, 14, 64], f16>, !graph.tensor<[n, 1, 1, 64], f16>
   }
+
+  // The mean of columns that no kernel of rows takes is divided where it is summed.
+  // CHECK-LABEL: func.func @mean
+  // CHECK: %[[S:.*]] = graph.reduce sum, %arg0 axes [1, 2] : <[4096, 56, 56, 144], f32>
+  // CHECK: %[[B:.*]] = graph.broadcast %{{.*}} : <[], f32> to <[4096, 144], f32>
+  // CHECK-NEXT: %[[M:.*]] = graph.div %[[S]], %[[B]] : <[4096, 144], f32>
+  // CHECK-NEXT: %[[K:.*]] = graph.reshape %[[M]] : <[4096, 144], f32> to <[4096, 1, 1, 144], f32>
+  // CHECK-NEXT: return %[[K]]
+  func.func @mean(%x: !graph.tensor<[4096, 56, 56, 144], f32>) -> !graph.tensor<[4096, 1, 1, 144], f32> {
+    %c = graph.constant dense<3136.0> : tensor<f32>
+    %s = graph.reduce sum, %x axes [1, 2] : !graph.tensor<[4096, 56, 56, 144], f32>
+    %k = graph.reshape %s : !graph.tensor<[4096, 144], f32> to !graph.tensor<[4096, 1, 1, 144], f32>
+    %b = graph.broadcast %c : !graph.tensor<[], f32> to !graph.tensor<[4096, 1, 1, 144], f32>
+    %m = graph.div %k, %b : !graph.tensor<[4096, 1, 1, 144], f32>
+    return %m : !graph.tensor<[4096, 1, 1, 144], f32>
+  }
+
+  // A kernel of rows finds the division after the reshape, and a number of each channel stays where it is.
+  // CHECK-LABEL: func.func @stays
+  // CHECK: graph.reduce
+  // CHECK-NEXT: graph.reshape
+  // CHECK: graph.reduce
+  // CHECK-NEXT: graph.reshape
+  // CHECK: graph.div
+  // CHECK: graph.mul
+  func.func @stays(%x: !graph.tensor<[4096, 14, 14, 144], f32>, %y: !graph.tensor<[4096, 56, 56, 144], f32>, %v: !graph.tensor<[144], f32>) -> (!graph.tensor<[4096, 1, 1, 144], f32>, !graph.tensor<[4096, 1, 1, 144], f32>) {
+    %c = graph.constant dense<196.0> : tensor<f32>
+    %b = graph.broadcast %c : !graph.tensor<[], f32> to !graph.tensor<[4096, 1, 1, 144], f32>
+    %a = graph.broadcast %v : !graph.tensor<[144], f32> to !graph.tensor<[4096, 1, 1, 144], f32>
+    %s = graph.reduce sum, %x axes [1, 2] : !graph.tensor<[4096, 14, 14, 144], f32>
+    %k = graph.reshape %s : !graph.tensor<[4096, 144], f32> to !graph.tensor<[4096, 1, 1, 144], f32>
+    %t = graph.reduce sum, %y axes [1, 2] : !graph.tensor<[4096, 56, 56, 144], f32>
+    %l = graph.reshape %t : !graph.tensor<[4096, 144], f32> to !graph.tensor<[4096, 1, 1, 144], f32>
+    %m = graph.div %k, %b : !graph.tensor<[4096, 1, 1, 144], f32>
+    %n = graph.mul %l, %a : !graph.tensor<[4096, 1, 1, 144], f32>
+    return %m, %n : !graph.tensor<[4096, 1, 1, 144], f32>, !graph.tensor<[4096, 1, 1, 144], f32>
+  }
 }

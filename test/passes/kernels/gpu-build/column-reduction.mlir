@@ -82,3 +82,26 @@ func.func @channels(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kernel.buf
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<1024x32xf32>, memref<1024x32xf32, strided<[32, 1]>>) -> ()
   return
 }
+
+// The 144 channels of 32 images are few blocks of 128 columns. Eight threads of a line fill the chip, and read as wide.
+
+// CHECK-LABEL: gpu.module @means
+// CHECK: workgroup(%{{.*}} : memref<128x32xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"column-reduction 128 groups of 8 x4">
+// CHECK-SAME: known_block_size = array<i32: 8, 128, 1>
+// CHECK-COUNT-4: vector.load %{{.*}} : {{.*}}, vector<4xf32>
+func.func @means(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [32, 3136, 144], strides: [451584, 144, 1] : memref<f32> to memref<32x3136x144xf32, strided<[451584, 144, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<32x3136x144xf32, strided<[451584, 144, 1]>> to tensor<32x3136x144xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [32, 144], strides: [144, 1] : memref<f32> to memref<32x144xf32, strided<[144, 1]>>
+  %y_empty = tensor.empty() : tensor<32x144xf32>
+  %y_init = arith.constant 0.0 : f32
+  %y_fill = linalg.fill ins(%y_init : f32) outs(%y_empty : tensor<32x144xf32>) -> tensor<32x144xf32>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c)->(a,c,b)>, affine_map<(a,b,c)->(a,b)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t : tensor<32x3136x144xf32>) outs(%y_fill : tensor<32x144xf32>) {
+    ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %y, %x : f32
+    linalg.yield %r : f32
+  } -> tensor<32x144xf32>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<32x144xf32>, memref<32x144xf32, strided<[144, 1]>>) -> ()
+  return
+}
