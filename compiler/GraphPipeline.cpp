@@ -123,6 +123,17 @@ static bool hasWgmma(const target::TargetClass &For) {
   return For.first().Can.Wgmma;
 }
 
+/// Elements of the longest row that a kernel keeps between its reductions: what
+/// one block walks, or the blocks of a cluster together.
+static int64_t longestRow(const target::TargetClass &For) {
+  constexpr int64_t OfBlock = 131072, OfCluster = 4 * OfBlock;
+  return llvm::all_of(
+             For.Targets,
+             [](const target::Target *T) { return T->Can.ClusterBlocks > 1; })
+             ? OfCluster
+             : OfBlock;
+}
+
 /// Whether convolutions of 16 bits are copied by TMA, which wants pixels at
 /// multiples of 16 bytes.
 static bool hasIm2col(const target::TargetClass &For) {
@@ -437,6 +448,7 @@ static void addLegalisation(OpPassManager &Passes,
       Parts.Targets.emplace_back(T->Name);
     Parts.Narrow = isNarrow(Options);
     Parts.Tf32 = roundsToTf32(Options, For);
+    Parts.LongestRow = longestRow(For);
     Passes.addPass(graph::createSplitReductions(Parts));
   }
   // Last: a recipe reshapes what is in the model's order, and nothing behind.
@@ -468,6 +480,7 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   Regions.MaxOps = 256;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = For.isGpu();
+  Regions.LongestRow = longestRow(For);
   // GEMMs that miss the Tensor Cores are loops, which want what they read in
   // order.
   if (hasTensorCores(For)) {

@@ -294,7 +294,8 @@ def SplitReductions : Pass<"split-reductions", "::mlir::ModuleOp"> {
   let options = [
     ListOption<"Targets", "targets", "std::string", "Targets as --arch names them, whose GEMMs are split; none: no GEMM is">,
     Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
-    Option<"Tf32", "tf32", "bool", "false", "Tensor Cores may round factors of f32 to tf32">
+    Option<"Tf32", "tf32", "bool", "false", "Tensor Cores may round factors of f32 to tf32">,
+    Option<"LongestRow", "longest-row", "unsigned", "131072", "Elements of the longest row that a kernel of rows keeps (form-regions)">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

@@ -64,8 +64,6 @@ constexpr int64_t ColumnsOfBlock = 32;
 constexpr int64_t LeastPart = 4096, LeastRows = 256;
 /// Rows from this length on are split, if nothing else reads them.
 constexpr int64_t LongRow = 16384, LongColumn = 2048;
-/// Longer rows are in no kernel of rows (form-regions, `longest-row`).
-constexpr int64_t LongestRow = 131072;
 /// Shorter rows have a thread each, which finds the greatest in one walk.
 constexpr int64_t ShortArgRow = 64;
 /// Elements of a block of running sums, at least: along lines a block of
@@ -114,8 +112,9 @@ int64_t partOf(int64_t Size, int64_t Least, int64_t Step) {
 
 class Splitter {
 public:
-  Splitter(Operation *Op, const shape::Facts &Facts)
-      : B(Op), Loc(Op->getLoc()), Facts(Facts) {}
+  /// Longer rows are in no kernel of rows.
+  Splitter(Operation *Op, const shape::Facts &Facts, int64_t LongestRow)
+      : B(Op), Loc(Op->getLoc()), Facts(Facts), LongestRow(LongestRow) {}
 
   /// The windows of the first level; empty where one level will do. `IsAlone`:
   /// no kernel of rows is made of it.
@@ -156,6 +155,7 @@ private:
   mutable OpBuilder B;
   Location Loc;
   const shape::Facts &Facts;
+  int64_t LongestRow;
 };
 
 /// The windows of a row that is many short pieces of memory, too long for a
@@ -402,7 +402,8 @@ OpOperand *onlyUse(Value V) {
 ///   %m = graph.div %k, %pixels
 /// divides before the reshape, which is then a view of what the reduction's
 /// kernel stores. Kernels of rows find the division after it as well.
-void scaleBeforeReshape(ReduceOp Op, const shape::Facts &Facts) {
+void scaleBeforeReshape(ReduceOp Op, const shape::Facts &Facts,
+                        int64_t LongestRow) {
   std::optional<RowSpace> Rows = RowSpace::reducedBy(Op);
   if (Rows && Rows->fitsKernel(LongestRow, Facts))
     return;
@@ -450,9 +451,9 @@ struct SplitReductionsPass
   };
 
   /// What replaces an op; null where it stays as it is.
-  static Value split(const Work &W, const shape::Facts &Facts,
-                     const GemmTargets &Gemms) {
-    Splitter S(W.Op, Facts);
+  Value split(const Work &W, const shape::Facts &Facts,
+              const GemmTargets &Gemms) const {
+    Splitter S(W.Op, Facts, LongestRow);
     if (auto Reduce = dyn_cast<ReduceOp>(W.Op)) {
       // Parts of an unknown number are few enough.
       Expr Size = typeOf(Reduce.getX()).getNumElements();
@@ -523,7 +524,7 @@ struct SplitReductionsPass
     SmallVector<ReduceOp> Left;
     getOperation().walk([&](ReduceOp Op) { Left.push_back(Op); });
     for (ReduceOp Op : Left)
-      scaleBeforeReshape(Op, Facts);
+      scaleBeforeReshape(Op, Facts, LongestRow);
   }
 };
 

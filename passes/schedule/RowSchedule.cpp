@@ -19,6 +19,8 @@ std::string RowSchedule::str() const {
   char Text[96];
   std::snprintf(Text, sizeof Text, "rows %ld x %ld threads x %ld x %ld",
                 long(Rows), long(Threads), long(Accesses), long(Lanes));
+  if (Blocks > 1)
+    return std::string(Text) + " cluster " + std::to_string(Blocks);
   return Text;
 }
 
@@ -37,6 +39,9 @@ constexpr double CopyShare = 0.86;
 /// Cycles of a load that misses the caches, of a barrier with its way through
 /// shared memory, and of one exchange between lanes with what is done to it.
 constexpr double MemoryCycles = 900, BarrierCycles = 120, ShuffleCycles = 32;
+/// What a cluster's blocks take to meet and to read each other's results, and
+/// to start and to end together; an estimate from what such GEMMs take.
+constexpr double MeetCycles = 500, ClusterCycles = 600;
 /// Of what is not the greatest part, the share that is not hidden behind it.
 constexpr double NotHidden = 0.1;
 /// Instructions per cycle and multiprocessor, in threads.
@@ -50,6 +55,8 @@ constexpr int64_t MostElements = 64;
 constexpr int64_t WarpThreads = 32;
 /// Threads of a block that holds several rows.
 constexpr int64_t SharedBlock = 128;
+/// Elements that each block of a cluster walks, at least.
+constexpr int64_t LeastOfBlock = 2048;
 /// Where a target has no figures of its own.
 constexpr double AnySmCount = 100, AnyGBps = 2000, Clock = 1.7e3;
 
@@ -74,20 +81,27 @@ RowCost costOf(const RowSchedule &S, const RowShape &Shape,
   int64_t Resident = std::min<int64_t>(
       {T.Limit.RegistersPerSm / (registersOf(S, Shape) * Threads),
        T.Limit.ThreadsPerSm / Threads, T.Limit.BlocksPerSm});
-  double Blocks = std::ceil(double(Shape.Rows) / double(S.Rows));
+  double Blocks =
+      std::ceil(double(Shape.Rows) / double(S.Rows)) * double(S.Blocks);
   Cost.Turns =
       std::ceil(Blocks / (SmCount * double(std::max<int64_t>(Resident, 1))));
   double Warps = std::max(1.0, double(S.Threads) / WarpThreads);
   double Join = ShuffleCycles * (log2Of(std::min(S.Threads, WarpThreads)) +
                                  std::log2(Warps)) +
                 (Warps > 1 ? BarrierCycles : 0);
+  double Start = 0;
+  if (S.Blocks > 1) {
+    Join += MeetCycles + ShuffleCycles * log2Of(S.Blocks);
+    Start = ClusterCycles;
+  }
   double Compute = double(S.Lanes * S.Accesses * Shape.Operations) * 2;
   // A block that is alone has no other to load while it computes.
-  double Bytes = double(S.Rows * Shape.Length) *
+  double Bytes = double(S.Rows * Shape.Length) / double(S.Blocks) *
                  double(Shape.BytesRead + Shape.BytesWritten);
   double Transfer = Bytes * SmCount / (GBps * CopyShare * 1e3);
   Cost.Turn =
-      (MemoryCycles + Join * double(Shape.Reductions) + Compute) / Clock +
+      (MemoryCycles + Start + Join * double(Shape.Reductions) + Compute) /
+          Clock +
       Transfer / 2;
   double Parts[] = {Cost.Move, Cost.Issue, Cost.Turns * Cost.Turn};
   double Greatest = *std::max_element(std::begin(Parts), std::end(Parts));
@@ -102,23 +116,41 @@ std::vector<RowCost> schedule::rankRowSchedules(const RowShape &Shape,
                                                 const target::Target &T) {
   std::vector<RowCost> Ranked;
   int64_t Length = std::max<int64_t>(Shape.Length, 1);
-  for (int64_t Threads = 1; Threads <= T.Limit.ThreadsPerBlock; Threads *= 2) {
+  auto Offer = [&](int64_t Threads, int64_t Blocks) {
     RowSchedule S;
     S.Lanes = Shape.Lanes;
     S.Threads = Threads;
     S.Rows = std::max<int64_t>(SharedBlock / Threads, 1);
-    S.Accesses = (Length + S.Lanes * Threads - 1) / (S.Lanes * Threads);
+    S.Blocks = Blocks;
+    int64_t OfAll = S.Lanes * S.rowThreads();
     // Threads beyond one access each only idle.
-    if (Threads > 1 && S.Lanes * Threads / 2 >= Length)
-      break;
+    if ((S.rowThreads() > 1 && OfAll / 2 >= Length) ||
+        (Blocks > 1 && S.Rows > 1))
+      return;
+    S.Accesses = (Length + OfAll - 1) / OfAll;
     int64_t Registers = registersOf(S, Shape);
     if (S.Lanes * S.Accesses <= MostElements &&
         Registers <= T.Limit.RegistersPerThread &&
         Registers * S.blockThreads() <= T.Limit.RegistersPerSm)
       Ranked.push_back(costOf(S, Shape, T));
-  }
+  };
+  for (int64_t Blocks = 1; Blocks <= std::max(T.Can.ClusterBlocks, 1);
+       Blocks *= 2)
+    for (int64_t Threads = 1; Threads <= T.Limit.ThreadsPerBlock; Threads *= 2)
+      Offer(Threads, Blocks);
   std::stable_sort(
       Ranked.begin(), Ranked.end(),
       [](const RowCost &A, const RowCost &B) { return A.Total < B.Total; });
   return Ranked;
+}
+
+int64_t schedule::blocksOfLongRow(const RowShape &Shape,
+                                  const target::Target &T) {
+  double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
+  int64_t Blocks = 1;
+  while (2 * Blocks <= T.Can.ClusterBlocks &&
+         double(Shape.Rows * Blocks) < SmCount &&
+         Shape.Length >= 2 * Blocks * LeastOfBlock)
+    Blocks *= 2;
+  return Blocks;
 }

@@ -46,12 +46,14 @@ struct RowShape {
 struct RowSchedule {
   int64_t Lanes = 8;    ///< elements of one access
   int64_t Accesses = 1; ///< of each thread, to each buffer
-  int64_t Threads = 32; ///< for one row, a power of two
+  int64_t Threads = 32; ///< of a block for one row, a power of two
   int64_t Rows = 8;     ///< of a block
+  int64_t Blocks = 1;   ///< of a row: a cluster, a power of two
 
   int64_t blockThreads() const { return Threads * Rows; }
+  int64_t rowThreads() const { return Threads * Blocks; }
   /// The longest row that the registers hold.
-  int64_t capacity() const { return Lanes * Accesses * Threads; }
+  int64_t capacity() const { return Lanes * Accesses * rowThreads(); }
   std::string str() const;
 };
 
@@ -70,6 +72,9 @@ struct RowCost {
 /// where the row does not fit the registers.
 std::vector<RowCost> rankRowSchedules(const RowShape &Shape,
                                       const target::Target &T);
+/// Blocks that walk each of such rows, which fit no registers: as many as keep
+/// the chip busy.
+int64_t blocksOfLongRow(const RowShape &Shape, const target::Target &T);
 
 } // namespace kpc::schedule
 

@@ -69,7 +69,8 @@ KERNELS = {
     "mma_sync": ("sm_80", lambda: products.case("mma_sync", "fp16", 150, 200, 72, True, False, False,
                                                 schedule="mmasync 64x64x32 warpgroup 64x64 stages 3 group_m 1")),
     "gemv": ("sm_90a", lambda: gemv.case(2, 1096, 2200, "bf16", True, False, 0)),
-    "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False))}
+    "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False)),
+    "rows_cluster": ("sm_90a", lambda: rows.case("softmax", 1, 40000, "fp16", False))}
 
 # Those whose sums are in tensor memory.
 TENSOR_MEMORY = ("tensor_memory", "pair", "fp8", "fp8_pair", "block_scales", "block_scales_fp4", "conv_tensor_memory", "conv_pair", "gate_pair",
@@ -124,6 +125,7 @@ EQUIVALENT = [
     *[(kernel, r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty")
       for kernel in ("attention_mmasync", "attention_one_stage")],
     ("gemv", r"^cp\.async\.commit_group; removed", 1, "a block without a tile has nothing to commit"),
+    ("gemv", r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty"),
     ("convolution", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
 ]
 

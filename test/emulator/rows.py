@@ -58,14 +58,27 @@ def instance_case(element, known, sizes):
 
 
 # Groups that are too long for a kernel of rows: sums of parts, of these, and what is normalised, each of which reads x in 16 bits.
-# Spelling, channels last, sizes that are known and those of the run, kernels.
-LONG = [("reshaped", True, (1, 97, 89), (1, 97, 89), 5), ("reshaped", True, None, (1, 97, 89), 6), ("instance", True, (1, 53, 47), (1, 53, 47), 6),
-        ("reshaped", False, (1, 149, 151), (1, 149, 151), 6)]
+# Spelling, channels last, sizes that are known and those of the run, kernels. The blocks of a cluster keep rows four times as long.
+LONG = [("reshaped", True, (1, 97, 89), (1, 97, 89), 5), ("reshaped", True, None, (1, 97, 89), 6), ("reshaped", False, (1, 149, 151), (1, 149, 151), 6)]
+LONGER = [("reshaped", True, (1, 111, 113), (1, 111, 113), 5), ("reshaped", True, None, (1, 111, 113), 6),
+          ("reshaped", False, (1, 299, 297), (1, 299, 297), 6)]
+LONG_COLUMNS = ("instance", True, (1, 53, 47), (1, 53, 47), 6)
 
 
 def long_case(spelling, last, known, sizes, kernels):
     made = image_case(spelling, "fp16", known, sizes, last=last)
     return dataclasses.replace(made, name=f"{made.name}_long{'_last' if last else ''}", shows="reduction", lacks=" transpose ", kernels=kernels)
+
+
+def cluster_cases():
+    """Rows that the blocks of a cluster share: in registers, walked, and of lengths that only the run knows, of which some fit one access."""
+    made = [image_case(spelling, "fp16", known, sizes, last=last) for spelling, last, known, sizes, _ in LONG]
+    made = [dataclasses.replace(one, name=f"{one.name}_cluster{'_last' if long[1] else ''}", shows=" cluster ") for one, long in zip(made, LONG)]
+    made += [dataclasses.replace(case("softmax", 1, columns, element, False), shows=" cluster ") for columns, element in
+             ((100003, "fp32"), (65536, "bf16"), (400001, "fp16"))]
+    free = dataclasses.replace(case("softmax", 2, 70001, "fp16", True), shows=" cluster ", ranges={"rows": "1..8:opt=2", "columns": "1..400000:opt=65536"})
+    return made + [dataclasses.replace(free, name=f"{free.name}_{columns}", sizes={"rows": 2, "columns": columns})
+                   for columns in (1, 9, 4099, 70001, 262145)]
 
 
 def columns_case(kind, channels, height, width, element, known):
@@ -92,6 +105,8 @@ if __name__ == "__main__":
     last += [instance_case("fp16", (2, 8, 12), (2, 8, 12)), instance_case("fp32", (2, 5, 7), (2, 5, 7))]
     last += [columns_case(kind, *one, known) for kind in ("softmax", "norm") for known in (True, False)
              for one in ((5, 6, 7, "fp32"), (24, 8, 12, "fp16"), (131, 5, 13, "bf16"))]
-    last += [long_case(*one) for one in LONG]
+    clusters = sys.argv[3] not in ("portable", "sm_80", "sm_86", "sm_89")
+    last += [long_case(*one) for one in [*(LONGER if clusters else LONG), LONG_COLUMNS]]
+    last += cluster_cases() if clusters else []
     sys.exit(emulated.main(*sys.argv[1:5], [case(*one) for one in CASES] + [image_case(*one) for one in IMAGES] + last,
                            "kernels of rows"))

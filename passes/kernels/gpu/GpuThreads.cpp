@@ -10,6 +10,8 @@
 #include "passes/kernels/form/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -67,6 +69,29 @@ Value GpuWriter::block(gpu::Dimension D) {
 }
 
 void GpuWriter::barrier() { gpu::BarrierOp::create(B, Loc); }
+
+void GpuWriter::clusterBarrier() {
+  // Arriving releases and waiting acquires (PTX ISA, barrier.cluster). Threads
+  // of a warp may come one by one.
+  NVVM::ClusterArriveOp::create(B, Loc, UnitAttr());
+  NVVM::ClusterWaitOp::create(B, Loc, UnitAttr());
+}
+
+Value GpuWriter::loadFromBlock(Value Memory, Value Block) {
+  auto Pointer = [&](NVVM::NVVMMemorySpace Space) {
+    return LLVM::LLVMPointerType::get(B.getContext(), unsigned(Space));
+  };
+  Value Address =
+      memref::ExtractAlignedPointerAsIndexOp::create(B, Loc, Memory);
+  Value Number = arith::IndexCastOp::create(B, Loc, B.getI64Type(), Address);
+  Value Mine = LLVM::IntToPtrOp::create(
+      B, Loc, Pointer(NVVM::NVVMMemorySpace::Shared), Number);
+  Value Rank = arith::IndexCastOp::create(B, Loc, B.getI32Type(), Block);
+  Value There = NVVM::MapaOp::create(
+      B, Loc, Pointer(NVVM::NVVMMemorySpace::SharedCluster), Mine, Rank);
+  return LLVM::LoadOp::create(
+      B, Loc, cast<MemRefType>(Memory.getType()).getElementType(), There);
+}
 
 Value GpuWriter::shared(ArrayRef<int64_t> Shape, Type Element) {
   auto Space = gpu::AddressSpaceAttr::get(

@@ -46,6 +46,11 @@ public:
   mlir::Value thread(mlir::gpu::Dimension D = mlir::gpu::Dimension::x);
   mlir::Value block(mlir::gpu::Dimension D = mlir::gpu::Dimension::x);
   void barrier();
+  /// All threads of the cluster meet; what they wrote to shared memory before
+  /// is seen by all.
+  void clusterBarrier();
+  /// The one element of shared `Memory` of another block of the cluster.
+  mlir::Value loadFromBlock(mlir::Value Memory, mlir::Value Block);
 
   /// Static shared memory.
   mlir::Value shared(llvm::ArrayRef<int64_t> Shape, mlir::Type Element);

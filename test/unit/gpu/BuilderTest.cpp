@@ -44,8 +44,15 @@ target::Target withoutTensorCores() {
   return T;
 }
 
+/// A chip whose blocks reach no other's shared memory.
+target::Target withoutClusters(target::Target T) {
+  T.Can.ClusterBlocks = 1;
+  return T;
+}
+
 /// Runs `C` on the simulated chip for all sizes, in both thread orders. What is
-/// a tile kernel there is simulated as a chip without tensor cores runs it.
+/// a tile kernel there is simulated as a chip without tensor cores runs it, and
+/// a kernel of clusters as one without them does. The emulator runs both.
 void simulate(const Case &C, const target::Target &T) {
   SCOPED_TRACE(std::string(T.Name) + "\n" + C.Kernel.text());
   CompilerContext Compiler;
@@ -56,6 +63,10 @@ void simulate(const Case &C, const target::Target &T) {
   ASSERT_TRUE(mlir::succeeded(Gpu)) << Compiler.Reported;
   ASSERT_TRUE(mlir::succeeded(mlir::verify(*Module))) << Compiler.Reported;
   auto Kernel = *(*Gpu).getOps<mlir::gpu::GPUFuncOp>().begin();
+  if (kernel::launchOf(Kernel).getCluster() > 1 && !isTileKernel(*Gpu)) {
+    ASSERT_GT(T.Can.ClusterBlocks, 1);
+    return simulate(C, withoutClusters(T));
+  }
   // On Hopper, Tensor Cores multiply what else is loops.
   bool IsLoops = std::string(C.Schedule).starts_with("contraction");
   if (IsLoops ? T.Can.MmaSync == 0 : T.Name == "sm_90a" && T.Can.MmaSync)

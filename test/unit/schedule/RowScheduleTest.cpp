@@ -69,3 +69,31 @@ TEST(RowSchedule, Prints) {
   // 134 MB there and back take 32 us of an H200's 4.8 TB/s at a copy's share.
   EXPECT_NEAR(Ranked.front().Move, 32.5, 0.5);
 }
+
+TEST(RowSchedule, FewLongRowsAreSharedByClusters) {
+  const target::Target &Hopper = *target::findTarget("sm_90a");
+  const RowSchedule S =
+      rankRowSchedules(shapeOf(2, 65536), Hopper).front().Schedule;
+  EXPECT_EQ(S.Blocks, 8);
+  EXPECT_EQ(S.Rows, 1);
+  EXPECT_THAT(S.str(), ::testing::EndsWith(" cluster 8"));
+  // Many rows fill the chip, and short ones are over before a cluster meets.
+  EXPECT_EQ(
+      rankRowSchedules(shapeOf(4096, 8192), Hopper).front().Schedule.Blocks, 1);
+  EXPECT_EQ(rankRowSchedules(shapeOf(1, 1024), Hopper).front().Schedule.Blocks,
+            1);
+  for (const char *Name : {"sm_80", "sm_89"})
+    for (const RowCost &One :
+         rankRowSchedules(shapeOf(2, 16384), *target::findTarget(Name)))
+      EXPECT_EQ(One.Schedule.Blocks, 1) << Name;
+}
+
+TEST(RowSchedule, BlocksOfLongRowsKeepTheChipBusy) {
+  const target::Target &Hopper = *target::findTarget("sm_90a");
+  EXPECT_EQ(blocksOfLongRow(shapeOf(1, 400000), Hopper), 8);
+  EXPECT_EQ(blocksOfLongRow(shapeOf(100, 400000), Hopper), 2);
+  EXPECT_EQ(blocksOfLongRow(shapeOf(1000, 400000), Hopper), 1);
+  EXPECT_EQ(blocksOfLongRow(shapeOf(1, 3000), Hopper), 1);
+  EXPECT_EQ(blocksOfLongRow(shapeOf(1, 400000), *target::findTarget("sm_80")),
+            1);
+}

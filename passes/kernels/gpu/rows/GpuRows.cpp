@@ -8,10 +8,10 @@
 ///
 /// \file
 /// Softmax, norms and similar kernels (see RowKernel.h) in one pass over
-/// memory. A few threads, a warp or a block hold a row in registers. Each
-/// thread loads its part once, as vectors, computes in registers, and stores
-/// once. Reductions are joined by shuffles, beyond a warp through shared
-/// memory.
+/// memory. A few threads, a warp, a block or a cluster of blocks hold a row in
+/// registers. Each thread loads its part once, as vectors, computes in
+/// registers, and stores once. Reductions are joined by shuffles, beyond a warp
+/// through shared memory, and beyond a block through that of all its cluster.
 ///
 ///   row    |t0 t1 … t31|t0 t1 … t31|…    each t: one vector; Accesses of them
 ///   load ─▶ max ─▶ exp(x - max) ─▶ sum ─▶ exp / sum ─▶ store
@@ -105,6 +105,7 @@ private:
   Values neutrals(const RowReduction &R);
   void finish(const RowReduction &R, Values Partial);
   Value reduceThreads(Operation *Combiner, Value V);
+  void reduceBlocks(const RowReduction &R, Values &Partial);
   void storeWide(const Part &P, const Way &How);
   void storeNarrow();
   void hookReductions();
@@ -135,6 +136,12 @@ void RowNest::placeThread() {
     IsRow = W.less(Row, Rows);
     Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Rows, W.index(1));
     Row = arith::MinSIOp::create(W.B, W.Loc, Row, Last);
+  } else if (S.Blocks > 1) {
+    // A cluster's blocks are neighbours of the grid.
+    Value Blocks = W.index(S.Blocks),
+          Rank = W.B.createOrFold<arith::RemUIOp>(W.Loc, Row, Blocks);
+    Lane = W.add(W.mul(Rank, W.index(S.Threads)), Thread);
+    Row = W.B.createOrFold<arith::DivUIOp>(W.Loc, Row, Blocks);
   }
   Outer = W.split(Row, K.OuterSizes, Reduction::boundOf(K.OuterSizes));
   Length = W.size(K.RowSizes);
@@ -220,9 +227,31 @@ Value RowNest::reduceThreads(Operation *Combiner, Value V) {
   return reduceWarp(W, Combiner, V, Warps);
 }
 
+/// Every thread of the cluster gets the results of its blocks, each of which
+/// lies in its block's shared memory until the kernel ends.
+void RowNest::reduceBlocks(const RowReduction &R, Values &Partial) {
+  Values Memory;
+  for (Value V : Partial)
+    Memory.push_back(W.shared({1}, V.getType()));
+  Value Zero = W.index(0);
+  W.when(
+      arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, Thread, Zero),
+      [&] {
+        for (auto [V, M] : llvm::zip_equal(Partial, Memory))
+          memref::StoreOp::create(W.B, W.Loc, V, M, Zero);
+      });
+  W.clusterBarrier();
+  Value Block =
+      W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread, W.index(S.Blocks));
+  for (auto [V, M, Combiner] : llvm::zip_equal(Partial, Memory, R.Combiners))
+    V = reduceWarp(W, Combiner, W.loadFromBlock(M, Block), S.Blocks);
+}
+
 void RowNest::finish(const RowReduction &R, Values Partial) {
   for (auto [V, Combiner] : llvm::zip_equal(Partial, R.Combiners))
     V = reduceThreads(Combiner, V);
+  if (S.Blocks > 1)
+    reduceBlocks(R, Partial);
   if (failed(combineInitial(W, R.Op, R.Combiners, Outer, Partial)))
     Result = failure();
   linalg::LinalgOp Op = R.Op;
@@ -318,7 +347,7 @@ SmallVector<RowNest::Part> RowNest::partsFrom(Value Base, const Way &How) {
   for (int64_t A = 0; A < How.Accesses; ++A) {
     Part P;
     P.Lanes = How.Lanes;
-    P.First = W.add(Mine, W.index(A * S.Threads * How.Lanes));
+    P.First = W.add(Mine, W.index(A * S.rowThreads() * How.Lanes));
     if (!How.Exact) {
       P.Inside = How.Strides.empty() ? W.less(P.First, Length)
                                      : W.less(P.First, W.add(Last, W.index(1)));
@@ -343,7 +372,7 @@ SmallVector<RowNest::Part> RowNest::edges(const Way &How) {
   Value Skipped = Minus(Length, Count);
   int64_t Elements = (How.Lanes - 1) * (Before ? 2 : 1);
   SmallVector<Part> Parts;
-  for (int64_t First = 0; First < Elements; First += S.Threads) {
+  for (int64_t First = 0; First < Elements; First += S.rowThreads()) {
     Value Number = W.add(Lane, W.index(First));
     Value Inside = W.less(Number, Count), Start = W.index(0);
     Value Place = W.add(Number, Skipped);
@@ -391,7 +420,7 @@ void RowNest::keep(const Way &How) {
 
 void RowNest::walk(const Way &How) {
   forgetReductions();
-  Value Step = W.index(S.Threads * How.Lanes * How.Accesses);
+  Value Step = W.index(S.rowThreads() * How.Lanes * How.Accesses);
   for (const RowReduction &R : K.Reductions) {
     Values Partial = W.loop(W.index(0), Length, Step, neutrals(R),
                             [&](Value Base, ValueRange Carried) {
@@ -436,7 +465,8 @@ static LogicalResult emitRows(RowKernel &K, const RowChoice &C,
                               const RowSchedule &S, const shape::Expr &Rows,
                               GpuLaunch &Launch) {
   Launch.Block = {int32_t(S.blockThreads()), 1, 1};
-  Launch.Grid[0] = Rows.ceilDiv(S.Rows).str();
+  Launch.Grid[0] = (Rows.ceilDiv(S.Rows) * S.Blocks).str();
+  Launch.Cluster = int32_t(S.Blocks);
   bool MayBeLong = C.mayBeLong(S);
 
   GpuWriter W(K.Form);
@@ -481,7 +511,19 @@ static LogicalResult emitRows(RowKernel &K, const RowChoice &C,
         std::max(int32_t(ResidentThreads / S.blockThreads()), 1);
   }
   W.Emitter.setElementHook({});
+  // A block's shared memory is gone when it ends.
+  if (S.Blocks > 1)
+    W.clusterBarrier();
   return Nest.Result;
+}
+
+/// Bools have no place in shared memory, so no other block reads them.
+static bool reducesBools(const RowKernel &K) {
+  return llvm::any_of(K.Reductions, [](const RowReduction &R) {
+    return llvm::any_of(R.Combiners, [](Operation *Combiner) {
+      return Combiner->getResult(0).getType().isInteger(1);
+    });
+  });
 }
 
 FamilyAnswer queryGpuRows(FusedKernel &Form, const target::Target &T) {
@@ -505,12 +547,21 @@ FamilyAnswer queryGpuRows(FusedKernel &Form, const target::Target &T) {
   auto Emit = [K, C, Rows = *Rows](const RowSchedule &S, GpuLaunch &Launch) {
     return emitRows(*K, *C, S, Rows, Launch);
   };
+  bool IsOneBlock = reducesBools(*K);
+  if (IsOneBlock)
+    llvm::erase_if(Ranked, [](const schedule::RowCost &One) {
+      return One.Schedule.Blocks > 1;
+    });
   if (!Ranked.empty())
     return FamilyAnswer::offer(std::move(Ranked), Emit);
-  return FamilyAnswer::offer("rows of any length",
-                             [Emit, Lanes = C->Lanes](GpuLaunch &Launch) {
-                               return Emit({Lanes, 0, LongThreads, 1}, Launch);
-                             });
+  int64_t Blocks = IsOneBlock ? 1 : schedule::blocksOfLongRow(C->Shape, T);
+  std::string Text = "rows of any length";
+  if (Blocks > 1)
+    Text += " cluster " + std::to_string(Blocks);
+  return FamilyAnswer::offer(
+      Text, [Emit, Blocks, Lanes = C->Lanes](GpuLaunch &Launch) {
+        return Emit({Lanes, 0, LongThreads, 1, Blocks}, Launch);
+      });
 }
 
 } // namespace kpc::kernels

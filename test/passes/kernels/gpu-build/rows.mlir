@@ -203,3 +203,56 @@ func.func @odd(%x: memref<f16>, %f: memref<f16>, %y: memref<f16>, %n: index {ker
   bufferization.materialize_in_destination %q in restrict writable %ym : (tensor<?x1001xf16>, memref<?x1001xf16, strided<[1001, 1]>>) -> ()
   return
 }
+
+// -----
+
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+#outer = affine_map<(d0, d1) -> (d0)>
+
+// Two rows of 65536 would be two blocks. The eight blocks of a cluster share one, read the others' results, and end together.
+// CHECK-LABEL: gpu.func @few_long
+// CHECK-SAME: cluster = 8
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"rows 1 x {{[0-9]+}} threads x {{[0-9]+}} x 8 cluster 8">
+// CHECK: vector.load {{.*}} vector<8xf16>
+// CHECK: arith.maximumf
+// CHECK: gpu.barrier
+// CHECK: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK: nvvm.mapa
+// CHECK-NEXT: llvm.load
+// CHECK-COUNT-3: gpu.shuffle xor
+// CHECK-NOT: vector.load
+// CHECK: arith.subf
+// CHECK: vector.store {{.*}} vector<8xf16>
+// CHECK: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK-NEXT: gpu.return
+func.func @few_long(%x: memref<f16>, %y: memref<f16>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %xm = memref.reinterpret_cast %x to offset: [0], sizes: [2, 65536], strides: [65536, 1]
+      : memref<f16> to memref<2x65536xf16, strided<[65536, 1]>>
+  %xt = bufferization.to_tensor %xm restrict : memref<2x65536xf16, strided<[65536, 1]>> to tensor<2x65536xf16>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [2, 65536], strides: [65536, 1]
+      : memref<f16> to memref<2x65536xf16, strided<[65536, 1]>>
+  %low = arith.constant 0xFF800000 : f32
+  %s = tensor.empty() : tensor<2xf32>
+  %e = tensor.empty() : tensor<2x65536xf16>
+  %m0 = linalg.fill ins(%low : f32) outs(%s : tensor<2xf32>) -> tensor<2xf32>
+  %m = linalg.generic {indexing_maps = [#whole, #outer], iterator_types = ["parallel", "reduction"]}
+      ins(%xt : tensor<2x65536xf16>) outs(%m0 : tensor<2xf32>) {
+  ^bb0(%a: f16, %acc: f32):
+    %w = arith.extf %a : f16 to f32
+    %r = arith.maximumf %acc, %w : f32
+    linalg.yield %r : f32
+  } -> tensor<2xf32>
+  %d = linalg.generic {indexing_maps = [#whole, #outer, #whole], iterator_types = ["parallel", "parallel"]}
+      ins(%xt, %m : tensor<2x65536xf16>, tensor<2xf32>) outs(%e : tensor<2x65536xf16>) {
+  ^bb0(%a: f16, %b: f32, %c: f16):
+    %w = arith.extf %a : f16 to f32
+    %r = arith.subf %w, %b : f32
+    %t = arith.truncf %r : f32 to f16
+    linalg.yield %t : f16
+  } -> tensor<2x65536xf16>
+  bufferization.materialize_in_destination %d in restrict writable %ym
+      : (tensor<2x65536xf16>, memref<2x65536xf16, strided<[65536, 1]>>) -> ()
+  return
+}
