@@ -72,7 +72,7 @@ bool isOfHeads(OpOperand &Use) {
 bool isReadByContractionsAlone(Value V) {
   return llvm::all_of(V.getUses(), [](OpOperand &Use) {
     Operation *User = Use.getOwner();
-    if (isa<BroadcastOp>(User))
+    if (isa<BroadcastOp, ReshapeOp, SliceOp, TransposeOp>(User))
       return isReadByContractionsAlone(User->getResult(0));
     return isOfHeads(Use) || isa<MatmulOp, ConvOp>(User);
   });
@@ -217,7 +217,7 @@ private:
   bool isForTensorCores(Value V);
   void sortOut(Value V);
   void narrowBesideWeights();
-  void narrowWeightsOfNarrow();
+  void narrowBesideValues();
   bool takeFromBudget(Value V);
   int64_t &budgetOf(Value V) {
     return V.getDefiningOp<WeightOp>() ? WeightBudget : ValueBudget;
@@ -381,20 +381,23 @@ void StorageChoice::narrowBesideWeights() {
   });
 }
 
-/// The same the other way: the weights of a contraction whose other factor is
-/// narrow, although it does little of the model's work. As loops of two types
-/// it would take 100 times as long.
-void StorageChoice::narrowWeightsOfNarrow() {
+/// The same the other way: what is multiplied with a narrow value is narrow, be
+/// it a weight or another value, although the contraction does little of the
+/// model's work. As loops of two types it would take 100 times as long.
+void StorageChoice::narrowBesideValues() {
+  DenseSet<Value> Free(Candidates.begin(), Candidates.end());
   Func.walk([&](RegionOp Region) {
     for (Operation &Op : Region.getBody().front()) {
       if (HeavyContractions::workOf(&Op, Facts) < LeastWork)
         continue;
       Value Left = rootOfOperand(Region, Op.getOperand(0)),
             Right = rootOfOperand(Region, Op.getOperand(1));
-      if (Left && Right && Narrow.contains(Left) &&
-          llvm::is_contained(Candidates, Right) &&
-          Right.getDefiningOp<WeightOp>())
+      if (!Left || !Right)
+        continue;
+      if (Narrow.contains(Left) && Free.contains(Right))
         Narrow.insert(Right);
+      else if (Narrow.contains(Right) && Free.contains(Left))
+        Narrow.insert(Left);
     }
   });
 }
@@ -430,7 +433,7 @@ SmallVector<Value> StorageChoice::run() {
   }
 
   narrowBesideWeights();
-  narrowWeightsOfNarrow();
+  narrowBesideValues();
   SmallVector<Value> Ordered;
   Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
     llvm::copy_if(Op->getResults(), std::back_inserter(Ordered),

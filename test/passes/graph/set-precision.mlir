@@ -217,3 +217,15 @@ func.func @few_columns(%x: !graph.tensor<[4096, 1024], f32>, %z: !graph.tensor<[
   %5 = graph.matmul %4, %u : !graph.tensor<[16, 1024], f32>, !graph.tensor<[1024, 2], f32> loc("fewest")
   return %2, %5 : !graph.tensor<[4096, 4], f32>, !graph.tensor<[16, 2], f32>
 }
+
+// The same of two values, on either side: the small one is as narrow as the large one.
+// CHECK-LABEL: @two_values(
+// CHECK: graph.region "few"{{.*}} -> !graph.tensor<[64, 256], f16>
+// CHECK: graph.region "many"{{.*}} -> !graph.tensor<[256, 4096], f16>
+// CHECK: graph.region "product"{{.*}} -> !graph.tensor<[64, 4096], f32>
+func.func @two_values(%x: !graph.tensor<[64, 256], f32>, %y: !graph.tensor<[256, 4096], f32>) -> !graph.tensor<[64, 4096], f32> {
+  %0 = graph.sin %x : !graph.tensor<[64, 256], f32> loc("few")
+  %1 = graph.sin %y : !graph.tensor<[256, 4096], f32> loc("many")
+  %2 = graph.matmul %0, %1 : !graph.tensor<[64, 256], f32>, !graph.tensor<[256, 4096], f32> loc("product")
+  return %2 : !graph.tensor<[64, 4096], f32>
+}
