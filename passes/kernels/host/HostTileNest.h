@@ -27,7 +27,7 @@ public:
            const HostMachine &Machine, ElementEmitter &Emitter,
            const shape::Facts &Facts)
       : B(B), Loc(Form.Func.getLoc()), Func(Form.Func), Form(Form), Plan(Plan),
-        Machine(Machine), Emitter(Emitter), Facts(Facts),
+        Emitter(Emitter), Facts(Facts),
         Vectors(Emitter, Plan.Lanes, Machine.HasFma) {}
 
   mlir::LogicalResult emit(mlir::Value Begin, mlir::Value End);
@@ -139,7 +139,6 @@ private:
   mlir::func::FuncOp Func;
   FusedKernel &Form;
   const TilePlan &Plan;
-  const HostMachine &Machine;
   ElementEmitter &Emitter;
   const shape::Facts &Facts;
   VectorEmitter Vectors;

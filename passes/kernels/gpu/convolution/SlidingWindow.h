@@ -38,11 +38,11 @@ struct SlidingWindow {
 
   Reduction R;
   unsigned Input = 0; ///< the operand that the window slides over
-  WindowAxis Axes[3];
+  WindowAxis Axes[3] = {};
   unsigned TapLoops[3] = {0, 0, 0}; ///< numbers among R.Reduced
   unsigned Rank = 0;                ///< spatial dimensions
-  Matrix X;                         ///< the memory alone
-  mlir::OpFoldResult ImagePitch;
+  Matrix X = {};                    ///< the memory alone
+  mlir::OpFoldResult ImagePitch = {};
   llvm::APFloat Outside{0.0f}; ///< as stored
 
   static std::optional<SlidingWindow> read(FusedKernel &Form);
