@@ -49,7 +49,8 @@ def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
   let description = [{
     The reverse of `tile.cp_async`, in pieces of 1, 2, 4, 8 or 16 bytes. It is
     complete when the op ends. It sees other threads' writes into the tile after a
-    `tile.sync`.
+    `tile.sync`. With `whole`, pieces of fewer elements are not stored: the builder
+    says so where rows end with a piece, and no code stores one element at a time.
 
     ```mlir
     tile.store_global %staging to %y by 16 : !staging, memref<?xbf16> {
@@ -59,9 +60,9 @@ def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
     }
     ```
   }];
-  let arguments = (ins Tile_SharedType:$tile, AnyMemRef:$memory, I32Attr:$bytes);
+  let arguments = (ins Tile_SharedType:$tile, AnyMemRef:$memory, I32Attr:$bytes, UnitAttr:$whole);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{$tile `to` $memory `by` $bytes attr-dict `:` qualified(type($tile)) `,` type($memory) $body}];
+  let assemblyFormat = [{$tile `to` $memory `by` $bytes (`whole` $whole^)? attr-dict `:` qualified(type($tile)) `,` type($memory) $body}];
   let hasVerifier = 1;
 }
 

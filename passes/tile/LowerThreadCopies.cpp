@@ -284,7 +284,8 @@ struct LowerStoreGlobal : TilePattern<StoreGlobalOp> {
       if (All->isPartial(I))
         Count = arith::SelectOp::create(Rewriter, Loc, All->isThere(I), Count,
                                         Constant(0));
-      // All of the piece, else one by one.
+      // All of the piece, else one by one where it may be a part.
+      bool MayBePart = Elements > 1 && !Op.getWhole();
       auto When = [&](arith::CmpIPredicate P, int64_t Bound, bool Else) {
         Value Condition =
             arith::CmpIOp::create(Rewriter, Loc, P, Count, Constant(Bound));
@@ -295,12 +296,12 @@ struct LowerStoreGlobal : TilePattern<StoreGlobalOp> {
                                     /*alignment=*/Op.getBytes());
       };
       OpBuilder::InsertionGuard Guard(Rewriter);
-      auto Whole = When(arith::CmpIPredicate::sge, Elements, Elements > 1);
+      auto Whole = When(arith::CmpIPredicate::sge, Elements, MayBePart);
       Rewriter.setInsertionPointToStart(Whole.thenBlock());
       auto Store =
           vector::StoreOp::create(Rewriter, Loc, Load(), Op.getMemory(), To.At);
       Store.setAlignment(Op.getBytes());
-      if (Elements == 1)
+      if (!MayBePart)
         continue;
       Rewriter.setInsertionPointToStart(Whole.elseBlock());
       auto Some = When(arith::CmpIPredicate::sgt, 0, false);

@@ -61,6 +61,11 @@ gpu.module @kernels {
     ^bb0(%row: index, %column: index):
       tile.yield_address %column, %row
     }
+    // CHECK: tile.store_global %{{.*}} to %arg2 by 16 whole : !smem1, memref<?xbf16> {
+    tile.store_global %staging to %y by 16 whole : !staging, memref<?xbf16> {
+    ^bb0(%row: index, %column: index):
+      tile.yield_address %column, %row
+    }
     gpu.return
   }
 

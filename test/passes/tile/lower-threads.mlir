@@ -98,6 +98,26 @@ gpu.module @m {
     gpu.return
   }
 
+  // Of rows that end with a piece, none is a part.
+  // CHECK-LABEL: gpu.func @back_whole
+  gpu.func @back_whole(%y: memref<?xbf16>, %n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %b = tile.alloc : !b
+    tile.barrier_init
+    // CHECK: arith.cmpi sge
+    // CHECK-NEXT: scf.if
+    // CHECK-NEXT: llvm.load
+    // CHECK-NEXT: vector.store
+    // CHECK-NOT: else
+    // CHECK-NOT: memref.store
+    // CHECK: gpu.return
+    tile.store_global %b to %y by 16 whole : !b, memref<?xbf16> {
+    ^bb0(%row: index, %column: index):
+      %count = arith.subi %n, %column : index
+      tile.yield_address %row, %count
+    }
+    gpu.return
+  }
+
   // 32 elements of the sum are two steps; in each, the warp's 16 rows and 16 columns, and two products.
   // CHECK-LABEL: gpu.func @multiply
   gpu.func @multiply(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {

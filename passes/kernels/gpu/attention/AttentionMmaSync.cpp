@@ -387,7 +387,8 @@ void AttentionMmaSync::store(const State &Last) {
                               T.Compute < StoresMatrices);
   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
   auto Scatter = tile::StoreGlobalOp::create(
-      W.B, W.Loc, StagingTile, Results.Memory, uint32_t(PieceBytes));
+      W.B, W.Loc, StagingTile, Results.Memory, uint32_t(PieceBytes),
+      Results.Columns % (PieceBytes / elementBytes()) == 0);
   OpBuilder::InsertionGuard Guard(W.B);
   Type Index = W.B.getIndexType();
   Block *Body =

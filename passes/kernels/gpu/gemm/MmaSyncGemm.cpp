@@ -352,10 +352,11 @@ void MmaSyncGemm::storePart(Value Acc, Value StagingTile, int64_t First) {
   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
   Value Base = batchOffset(W, Form, P, P.D, Batch);
   Value Stride = valueOf(W, Form, P.D.RowStride);
+  int64_t OfPiece = resultPiece() * 8 / P.D.Element.getIntOrFloatBitWidth();
   auto Scatter = tile::StoreGlobalOp::create(
       W.B, W.Loc, StagingTile,
       flatView(W, Form.Func.getArgument(P.D.Argument), P.D.Element),
-      uint32_t(resultPiece()));
+      uint32_t(resultPiece()), P.Facts.divisor(P.N) % OfPiece == 0);
   OpBuilder::InsertionGuard Guard(W.B);
   Type Index = W.B.getIndexType();
   Block *Body =

@@ -64,7 +64,7 @@
 // CHECK: %[[MINE:.*]] = tile.subview_columns %[[STAGE]][%{{.*}}] : !smem5 -> !smem6
 // CHECK-NEXT: tile.store_shared %[[OUT]] into %[[MINE]] in pairs : !fragment1, !smem6
 // CHECK-NEXT: tile.sync block
-// CHECK: tile.store_global %[[STAGE]] to %{{.*}} by 16 : !smem5, memref<?xbf16, strided<[1]>> {
+// CHECK: tile.store_global %[[STAGE]] to %{{.*}} by 16 whole : !smem5, memref<?xbf16, strided<[1]>> {
 // CHECK: %[[THERE:.*]] = arith.cmpi slt
 // CHECK-NEXT: arith.subi %[[C64]]
 // CHECK-NEXT: %[[SOME:.*]] = arith.select %[[THERE]]

@@ -11,7 +11,7 @@
 // CHECK: tile.store_shared
 // SYNC-LABEL: gpu.module @single_result
 // SYNC: kernel.schedule = #kernel.schedule<"mmasync
-// SYNC: tile.store_global %{{.*}} by 16 : !{{.*}}, memref<?xf32
+// SYNC: tile.store_global %{{.*}} by 16 whole : !{{.*}}, memref<?xf32
 func.func @single_result(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<f32>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<bf16> to memref<?x64xbf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xbf16, strided<[64, 1]>> to tensor<?x64xbf16>
