@@ -127,11 +127,7 @@ static bool hasWgmma(const target::TargetClass &For) {
 /// one block walks, or the blocks of a cluster together.
 static int64_t longestRow(const target::TargetClass &For) {
   constexpr int64_t OfBlock = 131072, OfCluster = 4 * OfBlock;
-  return llvm::all_of(
-             For.Targets,
-             [](const target::Target *T) { return T->Can.ClusterBlocks > 1; })
-             ? OfCluster
-             : OfBlock;
+  return For.first().Can.ClusterBlocks > 1 ? OfCluster : OfBlock;
 }
 
 /// Whether convolutions of 16 bits are copied by TMA, which wants pixels at

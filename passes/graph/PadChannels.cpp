@@ -24,7 +24,7 @@
 /// filled up when compiling; the input is written by the kernel that casts or
 /// transposes it anyway. Where another convolution makes the input, and what is
 /// between them keeps zeros, that convolution gets more filters of zeros
-/// instead, and no kernel pads: the few channels that squeeze an image's.
+/// instead, and no kernel pads. So it is in squeeze-and-excite blocks.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -106,76 +106,79 @@ public:
 
 private:
   bool collect(ConvOp Conv);
-  std::optional<double> numberOf(Value V, int64_t Channels) const;
-  std::optional<double> numberOf(Operation *Op, int64_t Channels) const;
+  std::optional<double> furtherOf(Value V) const;
+  std::optional<double> furtherOf(Operation *Op) const;
 
+  int64_t Channels = 0;
   SmallVector<Operation *> Ops; ///< in order
   /// Of each op, what its further channels are.
-  llvm::DenseMap<Operation *, double> Numbers;
+  llvm::DenseMap<Operation *, double> Further;
 };
 
 /// Ops on the way, at most.
 constexpr unsigned MostOps = 16;
+/// Further channels are within f16, whatever a kernel computes them in.
+constexpr double MostFurther = 65504;
 
 bool WidenableInput::collect(ConvOp Conv) {
   llvm::SmallSetVector<Operation *, 8> Found;
-  auto IsUsedHere = [&](Operation *Op) {
-    return llvm::all_of(Op->getUses(), [&](OpOperand &Use) {
-      return Found.contains(Use.getOwner()) || &Use == &Conv.getXMutable();
-    });
+  auto MayFollow = [&](Operation *Op) {
+    return Op && Op->getBlock() == Conv->getBlock() &&
+           Op->getNumResults() == 1 && !isa<BroadcastOp, ConstantOp>(Op) &&
+           llvm::all_of(Op->getUses(), [&](OpOperand &Use) {
+             Operation *User = Use.getOwner();
+             return &Use == &Conv.getXMutable() ||
+                    (Found.contains(User) &&
+                     User->hasTrait<ElementwiseTrait>());
+           });
   };
-  Operation *Last = Conv.getX().getDefiningOp();
-  if (!Last || !IsUsedHere(Last))
+  if (!MayFollow(Conv.getX().getDefiningOp()))
     return false;
-  Found.insert(Last);
+  Found.insert(Conv.getX().getDefiningOp());
   for (unsigned I = 0; I < Found.size() && I < MostOps; ++I)
     if (Found[I]->hasTrait<ElementwiseTrait>())
       for (Value Operand : Found[I]->getOperands())
-        if (Operation *Def = Operand.getDefiningOp();
-            Def && !isa<BroadcastOp>(Def) && IsUsedHere(Def))
+        if (Operation *Def = Operand.getDefiningOp(); MayFollow(Def))
           Found.insert(Def);
   Ops = Found.takeVector();
   llvm::sort(Ops,
              [](Operation *A, Operation *B) { return A->isBeforeInBlock(B); });
-  return llvm::all_of(Ops, [&](Operation *Op) {
-    return Op->getBlock() == Conv->getBlock() && Op->getNumResults() == 1;
-  });
+  return true;
 }
 
-std::optional<double> WidenableInput::numberOf(Value V,
-                                               int64_t Channels) const {
-  Operation *Def = V.getDefiningOp();
-  if (auto Known = Numbers.find(Def); Known != Numbers.end())
+/// The number that all elements of a constant are, repeated or not.
+std::optional<double> numberOf(Value V) {
+  if (auto Spread = V.getDefiningOp<BroadcastOp>())
+    V = Spread.getX();
+  return V.getDefiningOp<ConstantOp>() ? splatValue(V) : std::nullopt;
+}
+
+std::optional<double> WidenableInput::furtherOf(Value V) const {
+  if (auto Known = Further.find(V.getDefiningOp()); Known != Further.end())
     return Known->second;
-  auto Spread = dyn_cast_or_null<BroadcastOp>(Def);
-  if (!Spread || !isConstant(Spread.getX()))
-    return std::nullopt;
-  ArrayRef<shape::Expr> Dims = typeOf(Spread.getX()).getDims();
-  if (Dims.empty())
-    return splatValue(Spread.getX());
-  // One of each channel, which becomes more of them.
-  return Dims.back() == shape::Expr(Channels) ? std::optional(0.0)
-                                              : std::nullopt;
+  auto Spread = V.getDefiningOp<BroadcastOp>();
+  // One of each channel becomes more of them.
+  if (Spread && isConstant(Spread.getX()) &&
+      typeOf(Spread.getX()).getRank() > 0 &&
+      typeOf(Spread.getX()).getDims().back() == shape::Expr(Channels))
+    return 0.0;
+  return numberOf(V);
 }
 
-std::optional<double> WidenableInput::numberOf(Operation *Op,
-                                               int64_t Channels) const {
+std::optional<double> WidenableInput::furtherOf(Operation *Op) const {
   if (auto Conv = dyn_cast<ConvOp>(Op))
     return Conv.getGroups() == 1 && isConstant(Conv.getW()) ? std::optional(0.0)
                                                             : std::nullopt;
   SmallVector<double> In;
   for (Value Operand : Op->getOperands()) {
-    std::optional<double> One = numberOf(Operand, Channels);
-    if (!One)
+    std::optional<double> One = furtherOf(Operand);
+    if (!One || !isa<FloatType>(typeOf(Operand).getElementType()))
       return std::nullopt;
     In.push_back(*One);
   }
-  using Number = std::optional<double>;
-  bool AreFloats = llvm::all_of(Op->getOperandTypes(), [](Type Ty) {
-    return isa<FloatType>(cast<SymbolicTensorType>(Ty).getElementType());
-  });
-  if (!AreFloats || !isa<FloatType>(typeOf(Op->getResult(0)).getElementType()))
+  if (!isa<FloatType>(typeOf(Op->getResult(0)).getElementType()))
     return std::nullopt;
+  using Number = std::optional<double>;
   return llvm::TypeSwitch<Operation *, Number>(Op)
       .Case([&](AddOp) { return In[0] + In[1]; })
       .Case([&](SubOp) { return In[0] - In[1]; })
@@ -196,17 +199,16 @@ std::optional<double> WidenableInput::numberOf(Operation *Op,
 
 std::optional<WidenableInput> WidenableInput::read(ConvOp Conv) {
   WidenableInput All;
-  std::optional<int64_t> Channels =
-      typeOf(Conv.getX()).getDims().back().asConstant();
-  if (!Channels || *Channels < 2 || !All.collect(Conv))
+  All.Channels = typeOf(Conv.getX()).getDims().back().asConstant().value_or(0);
+  if (!All.collect(Conv))
     return std::nullopt;
   double Last = 1;
   for (Operation *Op : All.Ops) {
-    std::optional<double> Number = All.numberOf(Op, *Channels);
+    std::optional<double> One = All.furtherOf(Op);
     // What is not finite would be so in all results of the next convolution.
-    if (!Number || !std::isfinite(*Number))
+    if (!One || !(std::abs(*One) <= MostFurther))
       return std::nullopt;
-    Last = All.Numbers[Op] = *Number;
+    Last = All.Further[Op] = *One;
   }
   return Last == 0 ? std::optional(std::move(All)) : std::nullopt;
 }
@@ -222,6 +224,22 @@ void WidenableInput::widen(ConvOp Conv, int64_t More) {
     High.back() = More;
     return pad(B, V.getLoc(), V, Low, High);
   };
+  /// What an operand that is no result of these ops becomes.
+  auto Repeated = [&](OpBuilder &B, Value V) -> Value {
+    auto Spread = V.getDefiningOp<BroadcastOp>();
+    std::optional<double> Number = numberOf(V);
+    Value X = Spread ? Spread.getX() : Value();
+    if (Number) {
+      auto Scalar = RankedTensorType::get({}, typeOf(V).getElementType());
+      X = ConstantOp::create(
+          B, V.getLoc(),
+          DenseElementsAttr::get(
+              Scalar, B.getFloatAttr(Scalar.getElementType(), *Number)));
+    } else {
+      X = Padded(B, X);
+    }
+    return BroadcastOp::create(B, V.getLoc(), Wider(typeOf(V)), X);
+  };
   IRMapping Map;
   for (Operation *Op : Ops) {
     OpBuilder B(Op);
@@ -229,14 +247,8 @@ void WidenableInput::widen(ConvOp Conv, int64_t More) {
       Map.map(Source.getW(), Padded(B, Source.getW()));
     } else {
       for (Value Operand : Op->getOperands())
-        if (auto Spread = Operand.getDefiningOp<BroadcastOp>();
-            Spread && !Map.contains(Operand)) {
-          Value X = Spread.getX();
-          Map.map(Operand, BroadcastOp::create(
-                               B, Spread.getLoc(), Wider(typeOf(Operand)),
-                               typeOf(X).getRank() == 0 ? X : Padded(B, X))
-                               .getY());
-        }
+        if (!Map.contains(Operand))
+          Map.map(Operand, Repeated(B, Operand));
     }
     Operation *Clone = B.clone(*Op, Map);
     Clone->getResult(0).setType(Wider(typeOf(Op->getResult(0))));

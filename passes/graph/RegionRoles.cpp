@@ -118,7 +118,7 @@ static bool followsProduct(Operation *Op, unsigned Limit,
   for (unsigned Step = 0; Step < OnTheWay.size() && Step < Limit; ++Step) {
     for (Value Operand : OnTheWay[Step]->getOperands()) {
       Operation *Def = Operand.getDefiningOp();
-      // The last of its users finds it, as users come before what they use.
+      // Each user tries, and the last one succeeds.
       if (!Def || !llvm::all_of(Def->getUsers(), [&](Operation *User) {
             return OnTheWay.contains(User);
           }))

@@ -64,6 +64,8 @@ constexpr int64_t ColumnsOfBlock = 32;
 constexpr int64_t LeastPart = 4096, LeastRows = 256;
 /// Rows from this length on are split, if nothing else reads them.
 constexpr int64_t LongRow = 16384, LongColumn = 2048;
+/// Longer rows that nothing reads again are split, whatever a cluster keeps.
+constexpr int64_t LongestOfBlock = 131072;
 /// Shorter rows have a thread each, which finds the greatest in one walk.
 constexpr int64_t ShortArgRow = 64;
 /// Elements of a block of running sums, at least: along lines a block of
@@ -100,6 +102,24 @@ bool isReadByOne(Value V, Operation *Reader, unsigned Depth = 0) {
   return !isa<ReduceOp>(Def);
 }
 
+/// Whether elements of the rows are computed from what `Op` makes of each, as
+/// in a norm: a kernel of rows reads them again.
+bool isReadAgain(ReduceOp Op) {
+  constexpr unsigned MostSteps = 32;
+  shape::Expr Elements = typeOf(Op.getX()).getNumElements();
+  SmallVector<Value> Worklist{Op.getY()};
+  for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps)
+    for (Operation *User : Worklist.pop_back_val().getUsers()) {
+      if (isa<BroadcastOp>(User) &&
+          typeOf(User->getResult(0)).getNumElements() == Elements)
+        return true;
+      if (isa<ReshapeOp, BroadcastOp, TransposeOp>(User) ||
+          User->hasTrait<ElementwiseTrait>())
+        Worklist.push_back(User->getResult(0));
+    }
+  return false;
+}
+
 /// The least divisor of `Size` from `Least` to four times that which is a
 /// multiple of `Step`; `Least` if there is none.
 int64_t partOf(int64_t Size, int64_t Least, int64_t Step) {
@@ -130,6 +150,11 @@ public:
   Value byAxes(WindowOp Op);
 
 private:
+  /// Elements of the longest row of such that a kernel of rows keeps.
+  int64_t keptBy(ReduceOp Op) const {
+    return LongestRow > LongestOfBlock && !isReadAgain(Op) ? LongestOfBlock
+                                                           : LongestRow;
+  }
   Value scalar(Attribute V, Type Ty) {
     auto Tensor = RankedTensorType::get({}, Ty);
     return ConstantOp::create(B, Loc, DenseElementsAttr::get(Tensor, V));
@@ -166,7 +191,7 @@ SmallVector<int64_t> Splitter::windowsOfPieces(ReduceOp Op,
   std::optional<int64_t> Row = saidSize(Rows.rowSize(), Facts),
                          Piece = saidSize(Rows.pieceSize(), Facts);
   if (!Row || !Piece || *Piece >= RowSpace::LongPiece ||
-      *Row <= Rows.longestRow(LongestRow, Facts))
+      *Row <= Rows.longestRow(keptBy(Op), Facts))
     return {};
   ArrayRef<Expr> Dims = typeOf(Op.getX()).getDims();
   int64_t Elements = mostOf(typeOf(Op.getX()).getNumElements(), Facts),
@@ -220,7 +245,7 @@ SmallVector<int64_t> Splitter::windowsOf(ReduceOp Op, bool IsAlone) const {
     return {};
   std::optional<int64_t> Known = saidSize(Length, Facts);
   IsAlone |= !*AlongRows || isReadByOne(Op.getX(), Op);
-  if (!IsAlone && Known.value_or(0) <= LongestRow)
+  if (!IsAlone && Known.value_or(0) <= keptBy(Op))
     return {};
   int64_t Long = *AlongRows ? LongRow : LongColumn;
   if (mostOf(Length, Facts) < Long)
@@ -413,24 +438,35 @@ void scaleBeforeReshape(ReduceOp Op, const shape::Facts &Facts,
     return;
   OpOperand *Next = onlyUse(Reshape.getY());
   Operation *Scale = Next ? Next->getOwner() : nullptr;
+  auto NumberOf = [](Value V) -> Value {
+    if (auto Spread = V.getDefiningOp<BroadcastOp>())
+      return typeOf(Spread.getX()).getRank() == 0 ? Spread.getX() : Value();
+    return V.getDefiningOp<ConstantOp>() && splatValue(V) ? V : Value();
+  };
   auto IsNumber = [&](OpOperand &Operand) {
-    auto Spread = Operand.get().getDefiningOp<BroadcastOp>();
-    return &Operand == Next || (Spread && typeOf(Spread.getX()).getRank() == 0);
+    return &Operand == Next || NumberOf(Operand.get());
   };
   if (!isa_and_present<MulOp, DivOp>(Scale) ||
       !llvm::all_of(Scale->getOpOperands(), IsNumber))
     return;
   OpBuilder B(Scale);
   SymbolicTensorType Ty = typeOf(Op.getY());
+  auto Repeated = [&](Value V) -> Value {
+    Value Number = NumberOf(V);
+    if (typeOf(Number).getRank() != 0) {
+      auto Scalar = RankedTensorType::get({}, Ty.getElementType());
+      Attribute One =
+          cast<DenseElementsAttr>(Number.getDefiningOp<ConstantOp>().getValue())
+              .getSplatValue<Attribute>();
+      Number = ConstantOp::create(B, V.getLoc(),
+                                  DenseElementsAttr::get(Scalar, One));
+    }
+    return BroadcastOp::create(B, V.getLoc(), Ty, Number);
+  };
   IRMapping Map;
   for (OpOperand &Operand : Scale->getOpOperands())
     Map.map(Operand.get(),
-            &Operand == Next
-                ? Op.getY()
-                : BroadcastOp::create(
-                      B, Operand.get().getLoc(), Ty,
-                      Operand.get().getDefiningOp<BroadcastOp>().getX())
-                      .getY());
+            &Operand == Next ? Op.getY() : Repeated(Operand.get()));
   Operation *Scaled = B.clone(*Scale, Map);
   Scaled->getResult(0).setType(Ty);
   Value Viewed = ReshapeOp::create(B, Reshape.getLoc(), Reshape.getType(),

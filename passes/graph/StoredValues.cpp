@@ -216,6 +216,7 @@ private:
   void findWideResults(RegionOp Region);
   bool isForTensorCores(Value V);
   void sortOut(Value V);
+  DenseSet<Value> valuesToNarrow() const;
   void narrowBesideWeights();
   void narrowBesideValues();
   bool takeFromBudget(Value V);
@@ -358,11 +359,35 @@ bool StorageChoice::takeFromBudget(Value V) {
   return true;
 }
 
+/// Candidates and followers, but for sums that nothing has scaled: of a large
+/// image such a sum is beyond f16.
+DenseSet<Value> StorageChoice::valuesToNarrow() const {
+  DenseSet<Value> Free(Candidates.begin(), Candidates.end());
+  Free.insert_range(Followers);
+  for (Value V : Candidates) {
+    auto Region = V.getDefiningOp<RegionOp>();
+    if (!Region)
+      continue;
+    Operation *Last = Region.getBody()
+                          .front()
+                          .getTerminator()
+                          ->getOperand(cast<OpResult>(V).getResultNumber())
+                          .getDefiningOp();
+    while (isa_and_present<ReshapeOp, TransposeOp>(Last))
+      Last = Last->getOperand(0).getDefiningOp();
+    auto Reduce = dyn_cast_or_null<ReduceOp>(Last);
+    auto Window = dyn_cast_or_null<WindowOp>(Last);
+    if ((Reduce && Reduce.getKind() == ReduceKind::sum) ||
+        (Window && Window.getKind() == ReduceKind::sum))
+      Free.erase(V);
+  }
+  return Free;
+}
+
 /// Tensor cores, and kernels of few rows, take factors of one type: what a
 /// narrow weight is multiplied with is narrow, too, however small.
 void StorageChoice::narrowBesideWeights() {
-  DenseSet<Value> Free(Candidates.begin(), Candidates.end());
-  Free.insert_range(Followers);
+  DenseSet<Value> Free = valuesToNarrow();
   Func.walk([&](RegionOp Region) {
     for (Operation &Op : Region.getBody().front()) {
       // Kernels of few rows multiply what codes stand for in 16 bits.
@@ -385,21 +410,25 @@ void StorageChoice::narrowBesideWeights() {
 /// it a weight or another value, although the contraction does little of the
 /// model's work. As loops of two types it would take 100 times as long.
 void StorageChoice::narrowBesideValues() {
-  DenseSet<Value> Free(Candidates.begin(), Candidates.end());
+  DenseSet<Value> Free = valuesToNarrow();
+  SmallVector<std::pair<Value, Value>> Factors;
   Func.walk([&](RegionOp Region) {
-    for (Operation &Op : Region.getBody().front()) {
-      if (HeavyContractions::workOf(&Op, Facts) < LeastWork)
-        continue;
-      Value Left = rootOfOperand(Region, Op.getOperand(0)),
-            Right = rootOfOperand(Region, Op.getOperand(1));
-      if (!Left || !Right)
-        continue;
-      if (Narrow.contains(Left) && Free.contains(Right))
-        Narrow.insert(Right);
-      else if (Narrow.contains(Right) && Free.contains(Left))
-        Narrow.insert(Left);
-    }
+    for (Operation &Op : Region.getBody().front())
+      if (HeavyContractions::workOf(&Op, Facts) >= LeastWork)
+        Factors.push_back({rootOfOperand(Region, Op.getOperand(0)),
+                           rootOfOperand(Region, Op.getOperand(1))});
   });
+  // A value that has become narrow may be the other factor of an earlier one.
+  for (bool Changes = true; Changes;) {
+    Changes = false;
+    for (auto [Left, Right] : Factors) {
+      if (!Left || !Right || Narrow.contains(Left) == Narrow.contains(Right))
+        continue;
+      Value Wide = Narrow.contains(Left) ? Right : Left;
+      if (Free.contains(Wide))
+        Changes |= Narrow.insert(Wide).second;
+    }
+  }
 }
 
 SmallVector<Value> StorageChoice::run() {

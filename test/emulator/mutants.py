@@ -70,7 +70,8 @@ KERNELS = {
                                                 schedule="mmasync 64x64x32 warpgroup 64x64 stages 3 group_m 1")),
     "gemv": ("sm_90a", lambda: gemv.case(2, 1096, 2200, "bf16", True, False, 0)),
     "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False)),
-    "rows_cluster": ("sm_90a", lambda: rows.case("softmax", 1, 40000, "fp16", False))}
+    "rows_cluster": ("sm_90a", lambda: rows.case("softmax", 1, 40000, "fp16", False)),
+    "rows_walked": ("sm_90a", lambda: rows.case("softmax", 1, 300001, "fp16", False))}
 
 # Those whose sums are in tensor memory.
 TENSOR_MEMORY = ("tensor_memory", "pair", "fp8", "fp8_pair", "block_scales", "block_scales_fp4", "conv_tensor_memory", "conv_pair", "gate_pair",

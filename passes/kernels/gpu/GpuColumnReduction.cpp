@@ -81,7 +81,7 @@ ColumnBlock chooseBlock(const Reduction &R, int64_t Outer, int64_t Width,
   // more than wide accesses: of fewer columns a block's warps have more rows.
   while (Most > FewestThreads && Block.Lanes > 1 && Blocks() < T.Cost.SmCount)
     Most /= 2;
-  // Of fewer columns than 16, sectors would be read that no thread wants.
+  // Of 16 columns a row is one sector of memory in 16 bits, and two in f32.
   while (Block.Lanes > 2 && Blocks() < T.Cost.SmCount)
     Block.Lanes /= 2;
   Block.Groups = chooseGroups(Blocks(), Rows, T) * MostThreads / Block.Threads;

@@ -71,13 +71,15 @@ Value GpuWriter::block(gpu::Dimension D) {
 void GpuWriter::barrier() { gpu::BarrierOp::create(B, Loc); }
 
 void GpuWriter::clusterBarrier() {
-  // Arriving releases and waiting acquires (PTX ISA, barrier.cluster). Threads
-  // of a warp may come one by one.
+  // Arriving releases and waiting acquires (PTX ISA, barrier.cluster). There is
+  // no `.aligned`, because threads of a warp may come one by one.
   NVVM::ClusterArriveOp::create(B, Loc, UnitAttr());
   NVVM::ClusterWaitOp::create(B, Loc, UnitAttr());
 }
 
 Value GpuWriter::loadFromBlock(Value Memory, Value Block) {
+  assert(cast<MemRefType>(Memory.getType()).getNumElements() == 1 &&
+         "its first element alone is read");
   auto Pointer = [&](NVVM::NVVMMemorySpace Space) {
     return LLVM::LLVMPointerType::get(B.getContext(), unsigned(Space));
   };

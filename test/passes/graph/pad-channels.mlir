@@ -165,3 +165,72 @@ func.func @read_twice(%x: !graph.tensor<[n, 1, 1, 96], f16>) -> (!graph.tensor<[
   %r = graph.conv %a, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 6], f16>, !graph.tensor<[1, 1, 6, 96], f16>
   return %r, %a : !graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[n, 1, 1, 6], f16>
 }
+
+// Constants of all elements keep their number: x * min(max(x + 3, 0), 6) is zero for a zero x.
+// CHECK-LABEL: @hard_swish(
+// CHECK: graph.conv {{.*}} : <[2, 1, 1, 96], f16>, <[1, 1, 96, 8], f16>
+// CHECK: %[[THREE:.*]] = graph.constant dense<3.000000e+00> : tensor<f16>
+// CHECK: graph.broadcast %[[THREE]] : <[], f16> to <[2, 1, 1, 8], f16>
+// CHECK: graph.conv {{.*}} : <[2, 1, 1, 8], f16>, <[1, 1, 8, 96], f16>
+func.func @hard_swish(%x: !graph.tensor<[2, 1, 1, 96], f16>) -> !graph.tensor<[2, 1, 1, 96], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1, 1, 96, 6], f16>
+  %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 6, 96], f16>
+  %three = graph.constant dense<3.0> : tensor<2x1x1x6xf16>
+  %zero = graph.constant dense<0.0> : tensor<2x1x1x6xf16>
+  %six = graph.constant dense<6.0> : tensor<2x1x1x6xf16>
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[2, 1, 1, 96], f16>, !graph.tensor<[1, 1, 96, 6], f16>
+  %a = graph.add %y, %three : !graph.tensor<[2, 1, 1, 6], f16>
+  %b = graph.max %a, %zero : !graph.tensor<[2, 1, 1, 6], f16>
+  %c = graph.min %b, %six : !graph.tensor<[2, 1, 1, 6], f16>
+  %d = graph.mul %y, %c : !graph.tensor<[2, 1, 1, 6], f16>
+  %r = graph.conv %d, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[2, 1, 1, 6], f16>, !graph.tensor<[1, 1, 6, 96], f16>
+  return %r : !graph.tensor<[2, 1, 1, 96], f16>
+}
+
+// What a kernel may not have as a number is refused: exp(20) is beyond f16, and zero times it no zero.
+// CHECK-LABEL: @beyond(
+// CHECK: graph.pad {{.*}} high [0, 0, 0, 2] interior [0, 0, 0, 0] : <[2, 1, 1, 6], f16>
+func.func @beyond(%x: !graph.tensor<[2, 1, 1, 96], f16>) -> !graph.tensor<[2, 1, 1, 96], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1, 1, 96, 6], f16>
+  %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 6, 96], f16>
+  %twenty = graph.constant dense<20.0> : tensor<2x1x1x6xf16>
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[2, 1, 1, 96], f16>, !graph.tensor<[1, 1, 96, 6], f16>
+  %a = graph.sub %twenty, %y : !graph.tensor<[2, 1, 1, 6], f16>
+  %b = graph.exp %a : !graph.tensor<[2, 1, 1, 6], f16>
+  %c = graph.mul %y, %b : !graph.tensor<[2, 1, 1, 6], f16>
+  %r = graph.conv %c, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[2, 1, 1, 6], f16>, !graph.tensor<[1, 1, 6, 96], f16>
+  return %r : !graph.tensor<[2, 1, 1, 96], f16>
+}
+
+// A convolution in between stays f32, and its input as long as it is.
+// KEPT-LABEL: @in_between(
+// KEPT: graph.conv {{.*}} : <[n, 1, 1, 12], f32>, <[1, 1, 12, 12], f32>
+func.func @in_between(%x: !graph.tensor<[n, 1, 1, 96], f32>) -> !graph.tensor<[n, 1, 1, 96], f32> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1, 1, 96, 12], f32>
+  %u = graph.weight "m#u" [] : !graph.tensor<[1, 1, 12, 12], f32>
+  %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 12, 96], f32>
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 96], f32>, !graph.tensor<[1, 1, 96, 12], f32>
+  %z = graph.conv %y, %u stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 12], f32>, !graph.tensor<[1, 1, 12, 12], f32> loc("stem")
+  %s = graph.add %z, %y : !graph.tensor<[n, 1, 1, 12], f32>
+  %r = graph.conv %s, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 12], f32>, !graph.tensor<[1, 1, 12, 96], f32>
+  return %r : !graph.tensor<[n, 1, 1, 96], f32>
+}
+
+// Nothing is followed out of the body of a loop or a branch.
+// CHECK-LABEL: @branch(
+// CHECK: graph.conv {{.*}} : <[n, 1, 1, 96], f16>, <[1, 1, 96, 6], f16>
+// CHECK: graph.if
+// CHECK: graph.pad {{.*}} high [0, 0, 0, 2]
+func.func @branch(%x: !graph.tensor<[n, 1, 1, 96], f16>, %is: !graph.tensor<[], i1>) -> !graph.tensor<[n, 1, 1, 96], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1, 1, 96, 6], f16>
+  %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 6, 96], f16>
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 96], f16>, !graph.tensor<[1, 1, 96, 6], f16>
+  %r = graph.if %is : (!graph.tensor<[], i1>) -> !graph.tensor<[n, 1, 1, 96], f16> {
+    %a = graph.relu %y : !graph.tensor<[n, 1, 1, 6], f16>
+    %c = graph.conv %a, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 1, 1, 6], f16>, !graph.tensor<[1, 1, 6, 96], f16>
+    graph.yield %c : !graph.tensor<[n, 1, 1, 96], f16>
+  } else {
+    graph.yield %x : !graph.tensor<[n, 1, 1, 96], f16>
+  }
+  return %r : !graph.tensor<[n, 1, 1, 96], f16>
+}

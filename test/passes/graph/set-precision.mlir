@@ -185,7 +185,7 @@ func.func @beside(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64],
 // So are the pooled channels that a squeeze multiplies, also through a view, and what its result is multiplied with.
 // CHECK-LABEL: @squeeze(
 // CHECK: graph.weight "m#u" [{cast = f16}]
-// CHECK: graph.region "mean"{{.*}} -> !graph.tensor<[1, 64], f16>
+// CHECK: graph.region "{{.*}}mean"{{.*}} -> !graph.tensor<[1, 64], f16>
 // CHECK: graph.region "squeeze"{{.*}} -> !graph.tensor<[1, 1, 1, 64], f16>
 func.func @squeeze(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64, 64], f32>)
     -> (!graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 1, 1, 64], f32>) {
@@ -194,11 +194,29 @@ func.func @squeeze(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64,
   %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 64, 64], f32>
   %0 = graph.sin %x : !graph.tensor<[4096, 64], f32> loc("large")
   %1 = graph.matmul %0, %w : !graph.tensor<[4096, 64], f32>, !graph.tensor<[64, 64], f32>
-  %2 = graph.reduce sum, %g axes [1] : !graph.tensor<[1, 64, 64], f32> loc("mean")
-  %3 = graph.reshape %2 : !graph.tensor<[1, 64], f32> to !graph.tensor<[1, 1, 1, 64], f32>
+  %c = graph.constant dense<64.0> : tensor<1x64xf32>
+  %2 = graph.reduce sum, %g axes [1] : !graph.tensor<[1, 64, 64], f32>
+  %m = graph.div %2, %c : !graph.tensor<[1, 64], f32> loc("mean")
+  %3 = graph.reshape %m : !graph.tensor<[1, 64], f32> to !graph.tensor<[1, 1, 1, 64], f32>
   %4 = graph.conv %3, %u stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[1, 1, 1, 64], f32>, !graph.tensor<[1, 1, 64, 64], f32> loc("squeeze")
   %5 = graph.conv %4, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[1, 1, 1, 64], f32>, !graph.tensor<[1, 1, 64, 64], f32> loc("excite")
   return %1, %5 : !graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 1, 1, 64], f32>
+}
+
+// A sum that nothing scales may be beyond f16, and stays f32.
+// CHECK-LABEL: @summed(
+// CHECK: graph.weight "m#u" [{cast = f16}]
+// CHECK: graph.region "sum"{{.*}} -> !graph.tensor<[1, 64], f32>
+func.func @summed(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64, 64], f32>)
+    -> (!graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 1, 1, 64], f32>) {
+  %w = graph.weight "m#w" [] : !graph.tensor<[64, 64], f32>
+  %u = graph.weight "m#u" [] : !graph.tensor<[1, 1, 64, 64], f32>
+  %0 = graph.sin %x : !graph.tensor<[4096, 64], f32> loc("large")
+  %1 = graph.matmul %0, %w : !graph.tensor<[4096, 64], f32>, !graph.tensor<[64, 64], f32>
+  %2 = graph.reduce sum, %g axes [1] : !graph.tensor<[1, 64, 64], f32> loc("sum")
+  %3 = graph.reshape %2 : !graph.tensor<[1, 64], f32> to !graph.tensor<[1, 1, 1, 64], f32>
+  %4 = graph.conv %3, %u stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[1, 1, 1, 64], f32>, !graph.tensor<[1, 1, 64, 64], f32> loc("squeeze")
+  return %1, %4 : !graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 1, 1, 64], f32>
 }
 
 // A GEMM of few columns does little of the work. Its weights are as narrow as what they are multiplied with, for as loops it would take long.
@@ -218,14 +236,20 @@ func.func @few_columns(%x: !graph.tensor<[4096, 1024], f32>, %z: !graph.tensor<[
   return %2, %5 : !graph.tensor<[4096, 4], f32>, !graph.tensor<[16, 2], f32>
 }
 
-// The same of two values, on either side: the small one is as narrow as the large one.
-// CHECK-LABEL: @two_values(
-// CHECK: graph.region "few"{{.*}} -> !graph.tensor<[64, 256], f16>
-// CHECK: graph.region "many"{{.*}} -> !graph.tensor<[256, 4096], f16>
-// CHECK: graph.region "product"{{.*}} -> !graph.tensor<[64, 4096], f32>
-func.func @two_values(%x: !graph.tensor<[64, 256], f32>, %y: !graph.tensor<[256, 4096], f32>) -> !graph.tensor<[64, 4096], f32> {
-  %0 = graph.sin %x : !graph.tensor<[64, 256], f32> loc("few")
-  %1 = graph.sin %y : !graph.tensor<[256, 4096], f32> loc("many")
-  %2 = graph.matmul %0, %1 : !graph.tensor<[64, 256], f32>, !graph.tensor<[256, 4096], f32> loc("product")
-  return %2 : !graph.tensor<[64, 4096], f32>
+// The same of two values, on either side, beside a GEMM that does the work. The first one is narrow because the third is.
+// CHECK-LABEL: @values(
+// CHECK: graph.region "first"{{.*}} -> !graph.tensor<[64, 64], f16>
+// CHECK: graph.region "second"{{.*}} -> !graph.tensor<[64, 1024], f16>
+// CHECK: graph.region "third"{{.*}} -> !graph.tensor<[1024, 1024], f16>
+func.func @values(%h: !graph.tensor<[16384, 1024], f32>, %x: !graph.tensor<[64, 64], f32>, %y: !graph.tensor<[64, 1024], f32>, %z: !graph.tensor<[1024, 1024], f32>)
+    -> (!graph.tensor<[16384, 1024], f32>, !graph.tensor<[64, 1024], f32>, !graph.tensor<[64, 1024], f32>) {
+  %w = graph.weight "m#w" [] : !graph.tensor<[1024, 1024], f32>
+  %0 = graph.sin %h : !graph.tensor<[16384, 1024], f32> loc("heavy")
+  %1 = graph.matmul %0, %w : !graph.tensor<[16384, 1024], f32>, !graph.tensor<[1024, 1024], f32>
+  %a = graph.sin %x : !graph.tensor<[64, 64], f32> loc("first")
+  %b = graph.sin %y : !graph.tensor<[64, 1024], f32> loc("second")
+  %c = graph.sin %z : !graph.tensor<[1024, 1024], f32> loc("third")
+  %2 = graph.matmul %a, %b : !graph.tensor<[64, 64], f32>, !graph.tensor<[64, 1024], f32>
+  %3 = graph.matmul %b, %c : !graph.tensor<[64, 1024], f32>, !graph.tensor<[1024, 1024], f32>
+  return %1, %2, %3 : !graph.tensor<[16384, 1024], f32>, !graph.tensor<[64, 1024], f32>, !graph.tensor<[64, 1024], f32>
 }

@@ -227,6 +227,20 @@ module attributes {graph.symbols = {s = {min = 1, optimum = 128}, v = {min = 1, 
     return %m : !graph.tensor<[4096, 1, 1, 144], f32>
   }
 
+  // Of known sizes the number is a constant of the whole shape.
+  // CHECK-LABEL: func.func @splat_mean
+  // CHECK: %[[S:.*]] = graph.reduce sum, %arg0 axes [1, 2] : <[4096, 56, 56, 144], f32>
+  // CHECK-NEXT: graph.constant dense<3.136000e+03> : tensor<f32>
+  // CHECK-NEXT: %[[B:.*]] = graph.broadcast %{{.*}} : <[], f32> to <[4096, 144], f32>
+  // CHECK-NEXT: graph.div %[[S]], %[[B]] : <[4096, 144], f32>
+  func.func @splat_mean(%x: !graph.tensor<[4096, 56, 56, 144], f32>) -> !graph.tensor<[4096, 1, 1, 144], f32> {
+    %b = graph.constant dense<3136.0> : tensor<4096x1x1x144xf32>
+    %s = graph.reduce sum, %x axes [1, 2] : !graph.tensor<[4096, 56, 56, 144], f32>
+    %k = graph.reshape %s : !graph.tensor<[4096, 144], f32> to !graph.tensor<[4096, 1, 1, 144], f32>
+    %m = graph.div %k, %b : !graph.tensor<[4096, 1, 1, 144], f32>
+    return %m : !graph.tensor<[4096, 1, 1, 144], f32>
+  }
+
   // A kernel of rows finds the division after the reshape, and a number of each channel stays where it is.
   // CHECK-LABEL: func.func @stays
   // CHECK: graph.reduce
