@@ -35,9 +35,12 @@ private:
     int64_t N = Columns * 8 + Lane / 4;
     // What a lane has of each 32 elements begins here.
     int64_t First = Depth * T.depth() + Lane % 4 * 8;
-    if (T.Bits == 8)
-      return codeAt(First + InLane / 8 * 32 + InLane % 8, N);
-    // Pairs of elements are 16 bits apart: elements 0 2 4 6, then 1 3 5 7.
+    // Pairs of elements are 16 bits apart: elements 0 2 1 3, then 4 6 5 7.
+    if (T.Bits == 8) {
+      int64_t In8 = InLane % 8 / 4 * 4 + InLane % 2 * 2 + InLane / 2 % 2;
+      return codeAt(First + InLane / 8 * 32 + In8, N);
+    }
+    // Elements 0 2 4 6, then 1 3 5 7.
     int64_t InWord = InLane % 4 * 2;
     auto Element = [&](int64_t Nibble) {
       int64_t In8 = Nibble % 4 * 2 + Nibble / 4;

@@ -69,7 +69,7 @@ def Graph_DequantiseTilesOp : Graph_Op<"dequantise_tiles", [Pure]> {
     `tiles` is `[ceil(N/8), ceil(K/depth), 512]` of ui8, where a tile holds 8
     columns and `depth = 512 / bits` elements of K. Of column n and element k,
     with `i = k % depth`, lane `(n % 8) * 4 + i / 8 % 4` holds the code in its 16
-    bytes: it is number `i / 32 * 8 + e`, with `e = i % 8` for 8 bits and
+    bytes: it is number `i / 32 * 8 + e`, with `e = i % 8 / 4 * 4 + i % 4 / 2 + i % 2 * 2` for 8 bits and
         `e = i % 8 / 2 + i % 2 * 4` for 4 bits. So one lane passes these 16 bytes to
     mma.sync, and pairs of elements are 16 bits apart in a word. Codes are
     unsigned. `scales` and `zeros` are `[ceil(K/block), ceil(N/8)*8]`, so that

@@ -46,8 +46,11 @@ static Value codeAt(OpBuilder &B, Location L, DequantiseTilesOp Op, Value Tiles,
   ByConstants M{{B, L}};
   int64_t Bits = Op.getBits(), Depth = 512 / Bits, PerByte = 8 / Bits;
   Value InTile = M.rem(K, Depth), Element = M.rem(K, 8);
-  if (Bits == 4)
-    Element = M.add(M.div(Element, 2), M.times(M.rem(Element, 2), 4));
+  // Pairs of elements are 16 bits apart in a word.
+  int64_t InWord = 32 / Bits;
+  Value Pair = M.add(M.div(M.rem(Element, InWord), 2),
+                     M.times(M.rem(Element, 2), InWord / 2));
+  Element = M.add(M.times(M.div(Element, InWord), InWord), Pair);
   Value Lane = M.add(M.times(M.rem(N, 8), 4), M.rem(M.div(InTile, 8), 4));
   Value Code = M.add(M.times(M.div(InTile, 32), 8), Element);
   Value Byte = M.add(M.times(Lane, 16), M.div(Code, PerByte));

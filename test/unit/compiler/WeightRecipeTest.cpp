@@ -120,8 +120,7 @@ int codeInTiles(const std::vector<uint8_t> &Tiles, int64_t Bits, int64_t K,
                 int64_t AllK, int64_t N) {
   int64_t Depth = 512 / Bits, Depths = (AllK + Depth - 1) / Depth,
           I = K % Depth, E = I % 8;
-  if (Bits == 4)
-    E = E / 2 + E % 2 * 4;
+  E = Bits == 4 ? E / 2 + E % 2 * 4 : E / 4 * 4 + E % 4 / 2 + E % 2 * 2;
   int64_t Lane = N % 8 * 4 + I / 8 % 4, Number = I / 32 * 8 + E,
           Tile = N / 8 * Depths + K / Depth;
   uint8_t Byte = Tiles[size_t(Tile * 512 + Lane * 16 + Number * Bits / 8)];

@@ -88,8 +88,8 @@ Value GemvTile::load(Type Ty, Value Tile, Value Row, int64_t RowOffset,
 }
 
 /// The elements of a vector, one by one.
-static SmallVector<Value> elementsOf(GpuWriter &W, Value Vector) {
-  SmallVector<Value> All;
+GemvTile::Values GemvTile::elementsOf(Value Vector) {
+  Values All;
   int64_t Count = cast<VectorType>(Vector.getType()).getNumElements();
   for (int64_t I = 0; I < Count; ++I)
     All.push_back(vector::ExtractOp::create(W.B, W.Loc, Vector, I));
@@ -99,8 +99,8 @@ static SmallVector<Value> elementsOf(GpuWriter &W, Value Vector) {
 /// 16 bytes of a tile's row as four words.
 GemvTile::Values GemvTile::load16(Value Tile, Value Row, int64_t RowOffset,
                                   Value Column, int64_t ColumnOffset) {
-  return elementsOf(W, load(VectorType::get({4}, W.B.getI32Type()), Tile, Row,
-                            RowOffset, Column, ColumnOffset));
+  return elementsOf(load(VectorType::get({4}, W.B.getI32Type()), Tile, Row,
+                         RowOffset, Column, ColumnOffset));
 }
 
 /// What a thread holds of 32 elements of K of 8 columns.
@@ -111,10 +111,9 @@ GemvTile::Values GemvTile::weightsOf(Value Tile, int64_t Part, int64_t Slice) {
   // 8, which is where the fragment wants those that a row's load brought.
   Value R = rem(Lane, 8), M = div(Lane, 8);
   Value K = W.add(W.add(mul(div(R, 2), 8), mul(M, 2)), rem(R, 2));
-  return elementsOf(W, tile::LoadMatrixOp::create(
-                           W.B, W.Loc, VectorType::get({4}, W.B.getI32Type()),
-                           Tile, K, int32_t(Part * StepK), W.index(0),
-                           int32_t(Slice * 8)));
+  return elementsOf(tile::LoadMatrixOp::create(
+      W.B, W.Loc, VectorType::get({4}, W.B.getI32Type()), Tile, K,
+      int32_t(Part * StepK), W.index(0), int32_t(Slice * 8)));
 }
 
 /// 16 rows × 8 columns more of a product over 16 elements of K.
@@ -123,7 +122,7 @@ Value GemvTile::multiply(ArrayRef<Value> Upper, ArrayRef<Value> Lower,
   int64_t K = Half * 2;
   Values Parts = multiplyFragments(
       W, P.A.Element, {Upper[K], Lower[K], Upper[K + 1], Lower[K + 1]},
-      {Weights[K], Weights[K + 1]}, elementsOf(W, Sums));
+      {Weights[K], Weights[K + 1]}, elementsOf(Sums));
   return vector::FromElementsOp::create(W.B, W.Loc, Sums.getType(), Parts);
 }
 
@@ -157,13 +156,32 @@ GemvTile::Values GemvTile::multiplyStage(const Stage &From, ValueRange Before) {
 // Results
 //===----------------------------------------------------------------------===//
 
+/// A thread's accumulators of all instructions. Those of codes are scalars: of
+/// vectors, LLVM leaves undefined what is never read.
+GemvTile::Values GemvTile::initialSums() {
+  Type F32 = W.B.getF32Type();
+  if (!P.Codes)
+    F32 = VectorType::get({4}, F32);
+  Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(F32));
+  int64_t Count = (S.Slices + together() - 1) / together();
+  return Values(size_t(P.Codes ? Count * 4 : Count), Zero);
+}
+
+/// The four of one instruction.
+GemvTile::Values GemvTile::sumsOf(ValueRange Sums, int64_t Number) {
+  return P.Codes ? Values(Sums.slice(size_t(Number * 4), 4))
+                 : elementsOf(Sums[size_t(Number)]);
+}
+
 /// Fragment: rows g and g + 8; columns 2 t and 2 t + 1 of each 8.
 void GemvTile::storePartial(ValueRange Sums) {
+  if (hasCodesLeft())
+    return storeColumns(Sums);
   auto Two = VectorType::get({2}, W.B.getF32Type());
   Value First = W.add(mul(Warp, stageRows()), G), Column = mul(T, 2);
   for (int64_t Row = 0; Row < (HasLower ? 2 : 1); ++Row)
     for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-      Values All = elementsOf(W, Sums[Slice]);
+      Values All = sumsOf(Sums, Slice);
       Value Pair = vector::FromElementsOp::create(
           W.B, W.Loc, Two, ValueRange(All).slice(Row * 2, 2));
       tile::StoreVectorOp::create(W.B, W.Loc, Pair, Partial, First, Row * 8,
@@ -177,7 +195,7 @@ Value GemvTile::totalOf(Value Row, Value InTile) {
   Value Total;
   for (int64_t Other = 0; Other < S.Warps; ++Other) {
     Value Part =
-        elementsOf(W, load(One, Partial, Row, Other * stageRows(), InTile, 0))
+        elementsOf(load(One, Partial, Row, Other * stageRows(), InTile, 0))
             .front();
     Total =
         Total ? Value(arith::AddFOp::create(W.B, W.Loc, Total, Part)) : Part;
@@ -232,6 +250,28 @@ void GemvTile::placeThread() {
   T = rem(Lane, 4);
 }
 
+/// Of all tiles, those that are this block's: each grid'th. The grid has as
+/// many blocks as make them at most S.Tiles. A division would delay the first
+/// copies.
+Value GemvTile::tilesOfBlock() {
+  if (S.Tiles == 1)
+    return W.index(1);
+  Value All = W.ceilDiv(Columns, resultColumns()),
+        Grid = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
+  constexpr int64_t MostCompared = 8;
+  if (S.Tiles > MostCompared) {
+    Value Above = W.add(sub(All, W.block()), sub(Grid, W.index(1)));
+    return arith::DivUIOp::create(W.B, W.Loc, Above, Grid);
+  }
+  Value Count = W.index(1), Number = W.block();
+  for (int64_t Tile = 1; Tile < S.Tiles; ++Tile) {
+    Number = W.add(Number, Grid);
+    Count = arith::SelectOp::create(W.B, W.Loc, W.less(Number, All),
+                                    W.index(Tile + 1), Count);
+  }
+  return Count;
+}
+
 void GemvTile::prepare() {
   KContiguous = P.B.RowStride == Expr(1) && P.B.ColumnStride != Expr(1);
   HasLower = stageRows() > 8;
@@ -254,13 +294,7 @@ void GemvTile::prepare() {
   if (P.Second)
     MemorySecondB = Memory(P.Second->B);
   Slices = W.ceilDiv(Sum, S.Depth * S.Warps);
-  // Of all tiles, those that are this block's: each grid'th.
-  Value All = W.ceilDiv(Columns, resultColumns());
-  Value Grid = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
-  Value Left = W.B.createOrFold<arith::SubIOp>(W.Loc, All, W.block());
-  Value One = W.index(1);
-  Value Above = W.add(Left, W.B.createOrFold<arith::SubIOp>(W.Loc, Grid, One));
-  Tiles = arith::DivUIOp::create(W.B, W.Loc, Above, Grid);
+  Tiles = tilesOfBlock();
   placeThread();
   declareRing();
 }
@@ -273,8 +307,6 @@ Value GemvTile::rowsFrom(Value First, Value Begin) {
   Place Ahead = {Begin, Start, Start};
   for (int64_t Stage = 0; Stage + 1 < S.Stages; ++Stage)
     Ahead = fill(Ahead);
-  auto Four = VectorType::get({4}, W.B.getF32Type());
-  Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Four));
   auto EachSlice = [&](Value, ValueRange In) {
     auto Full = tile::StageType::get(W.B.getContext(), tile::StageState::Full);
     Value Token = tile::WaitOp::create(W.B, W.Loc, Full, Ring, In[0],
@@ -288,7 +320,7 @@ Value GemvTile::rowsFrom(Value First, Value Begin) {
   };
   auto EachTile = [&](Value Tile, ValueRange OfTile) {
     Values Carried(OfTile);
-    Carried.append(S.Slices, Zero);
+    Carried.append(initialSums());
     Values Done = W.loop(Start, Slices, Step, Carried, EachSlice);
     storePartial(ArrayRef<Value>(Done).drop_front(4));
     tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);

@@ -83,6 +83,7 @@ private:
   mlir::Value least(mlir::Value A, mlir::Value B);
   mlir::Value i32(int64_t V);
 
+  mlir::Value tilesOfBlock();
   void prepare();
   void placeThread();
   mlir::Value firstColumn(mlir::Value Tile);
@@ -102,26 +103,42 @@ private:
     mlir::Value Condition = {}; ///< that the lane has one; none: all have
   };
   void copy(const Stage &To, const Piece &One);
-  void copyWeightsAlongColumns(const Stage &To, mlir::Value Column,
-                               mlir::Value First);
-  void copyWeightsAlongK(const Stage &To, mlir::Value Column,
-                         mlir::Value First);
-  void copyRows(const Stage &To, mlir::Value First);
+  mlir::Value numberOfStage(const Place &At);
+  mlir::Value elementsAlong(const Place &At, mlir::Value InStage,
+                            mlir::Value Stride);
+  mlir::Value insideOfSum(const Place &At, mlir::Value InStage);
+  bool hasWholeTiles() const;
+  void copyWeightsAlongColumns(const Stage &To, const Place &From);
+  void copyWeightsAlongK(const Stage &To, const Place &From);
+  void copyRows(const Stage &To, const Place &From);
   Place fill(Place Next);
   mlir::Value next(mlir::Value At);
 
   // Of codes: GemvTileCodes.cpp.
   mlir::Value inTiles(mlir::Value Column, mlir::Value Slice);
-  void copyCodes(const Stage &To, mlir::Value Column, mlir::Value First);
+  void copyCodes(const Stage &To, const Place &From);
   void copyOfBlocks(const Stage &To, mlir::Value Tile, mlir::Value Memory,
-                    const Matrix &From, mlir::Value Column, mlir::Value First);
+                    const Matrix &Of, const Place &From);
   mlir::Value numberOf(mlir::Value V);
-  mlir::Value zeroPoint(const Stage &From, int64_t Block, int64_t Slice);
-  Values numbersOf(llvm::ArrayRef<mlir::Value> Words, mlir::Value Zero);
-  Values numbersBeside(mlir::Value Words, llvm::ArrayRef<int64_t> Bytes,
-                       mlir::Value Zero);
-  mlir::Value scaled(mlir::Value Product, mlir::Value Scales, mlir::Value Sums);
+  double shift() const;
+  Values ofColumns(mlir::Value Tile, const Matrix &Of, int64_t Block,
+                   int64_t Slice);
+  Values numbersOf(llvm::ArrayRef<mlir::Value> Words);
+  mlir::Value selected(mlir::Value Word, int64_t Mask, int64_t Other,
+                       int64_t Table);
+  mlir::Value permuted(mlir::Value Low, mlir::Value High, int64_t Bytes);
+  mlir::Value bytesAsBf16(mlir::Value Two);
+  Values sumsOfRows(const Values &Before, const Values &Upper,
+                    const Values &Lower);
+  Values scaled(const Stage &From, int64_t Block, int64_t First,
+                const Values &Products, const Values &OfRows, Values Sums);
   Values multiplyCodes(const Stage &From, mlir::ValueRange Sums);
+  /// Whether columns of codes are the product's left operand, and up to 8 rows
+  /// its right one: two slices at once.
+  bool hasCodesLeft() const { return P.Codes && !HasLower; }
+  /// Slices that one product instruction multiplies.
+  int64_t together() const { return hasCodesLeft() ? 2 : 1; }
+  void storeColumns(mlir::ValueRange Sums);
   int64_t blocksOfStage() const {
     return std::max<int64_t>(S.Depth / P.Codes->Block, 1);
   }
@@ -131,6 +148,7 @@ private:
 
   mlir::Value load(mlir::Type Ty, mlir::Value Tile, mlir::Value Row,
                    int64_t RowOffset, mlir::Value Column, int64_t ColumnOffset);
+  Values elementsOf(mlir::Value Vector);
   Values load16(mlir::Value Tile, mlir::Value Row, int64_t RowOffset,
                 mlir::Value Column, int64_t ColumnOffset);
   Values rowsOf(mlir::Value Tile, int64_t Offset, int64_t Part);
@@ -140,6 +158,8 @@ private:
                        llvm::ArrayRef<mlir::Value> Lower,
                        llvm::ArrayRef<mlir::Value> Weights, int64_t Half,
                        mlir::Value Sums);
+  Values initialSums();
+  Values sumsOf(mlir::ValueRange Sums, int64_t Number);
   void storePartial(mlir::ValueRange Sums);
   void epilogue(mlir::Value Column);
   mlir::Value totalOf(mlir::Value Row, mlir::Value InTile);

@@ -11,16 +11,22 @@
 /// (graph.dequantise_tiles). A lane loads the 16 bytes that it copied: codes of
 /// one column and of its 8 elements of each 32 of K, in the fragment's order.
 ///
-///   codes → numbers  code - zero is a whole number of at most 255, exact in
-///                    f16 and bf16: the code goes into the mantissa of a number
-///                    so large that its last bit is 1, from which that number
-///                    and the zero point are taken off
+///   codes → numbers  a code goes into the mantissa of a larger number, whose
+///                    bits are the code's and a constant: one operation for two
+///                    codes, and a shift. Such numbers are multiplied as they
+///                    are, exact in f16 and bf16
+///   sums of rows     a product of all ones has the sum of each row of x. That
+///                    times what the numbers are more than code - zero is taken
+///                    off the sums of a block
 ///   scales           multiply the sums of a block, in f32: the product of a
 ///                    block is exact but for the order of its sum
+///   left or right    up to 8 rows are the right operand, and 16 columns of
+///                    codes the left one: half as many instructions
 ///
 ///   stage   tiles of the slices | rows | scales [blocks, columns] | zeros
 ///
 //===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/MmaSync.h"
 #include "passes/kernels/gpu/gemm/GemvTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,11 +40,15 @@ namespace kpc::kernels {
 
 /// Columns of a tile of codes, and of a slice.
 static constexpr int64_t TileColumns = 8;
-/// Numbers whose last bit is worth 1, and their bits: 1024 in f16, 128 in bf16,
-/// 2^23 in f32.
-static constexpr int64_t OneF16 = 1024, OneBf16 = 128, OneF32 = 8388608;
+/// Numbers whose last bit is worth 1, and their bits: 1024 in f16, 128 in bf16.
+/// The last bit of 64 in f16 is worth 1/16.
+static constexpr int64_t OneF16 = 1024, OneBf16 = 128, OneNibbleF16 = 64;
 static constexpr int64_t BitsF16 = 0x6400, BitsBf16 = 0x4300,
-                         BitsF32 = 0x4b000000;
+                         BitsNibbleF16 = 0x5400;
+/// Tables of lop3: (a and b) or c, (a and b) xor c.
+static constexpr int64_t AndOr = 0xea, AndXor = 0x6a;
+/// What the highest bit of a code of 8 bits is worth.
+static constexpr int64_t SignBit = 128;
 
 //===----------------------------------------------------------------------===//
 // Copies
@@ -51,43 +61,55 @@ Value GemvTile::inTiles(Value Column, Value Slice) {
   return least(Number, sub(W.ceilDiv(Columns, TileColumns), W.index(1)));
 }
 
-/// Scales or zero points of the stage that begins at element `First` of K: 8
-/// columns of a block are one piece, or two.
+/// Scales or zero points of a stage: 8 columns of a block are one piece, or
+/// two.
 void GemvTile::copyOfBlocks(const Stage &To, Value Tile, Value Memory,
-                            const Matrix &From, Value Column, Value First) {
-  int64_t Elements = PieceBytes / bytesOf(From),
-          Pieces = TileColumns / Elements,
-          Count = blocksOfStage() * S.Slices * Pieces;
-  Value Row = div(First, P.Codes->Block);
+                            const Matrix &Of, const Place &From) {
+  int64_t Elements = PieceBytes / bytesOf(Of), Pieces = TileColumns / Elements,
+          Count = blocksOfStage() * S.Slices * Pieces,
+          Stride = *Of.RowStride.asConstant();
+  Value Column = firstColumn(From.Tile);
   for (int64_t Start = 0; Start < Count; Start += 32) {
     Value Number = add(Lane, Start);
     Value Is = Start + 32 <= Count ? Value() : W.less(Number, W.index(Count));
     Value InSlice = mul(rem(Number, Pieces), Elements),
           Slice = rem(div(Number, Pieces), S.Slices),
-          Block = div(Number, Pieces * S.Slices);
-    Value At = W.add(First, mul(Block, P.Codes->Block));
-    Value InRow = W.add(mul(inTiles(Column, Slice), TileColumns), InSlice);
-    copy(To,
-         {Memory,
-          W.add(mul(W.add(Row, Block), *From.RowStride.asConstant()), InRow),
-          W.less(At, Sum), Tile, Block, W.add(mul(Slice, TileColumns), InSlice),
-          PieceBytes, Is});
+          Block = div(Number, Pieces * S.Slices),
+          InTile = W.add(mul(Slice, TileColumns), InSlice);
+    Value InRow =
+        hasWholeTiles()
+            ? W.add(Column, InTile)
+            : W.add(mul(inTiles(Column, Slice), TileColumns), InSlice);
+    // Rows are blocks. What lanes have of their own comes first.
+    Value Row;
+    if (int64_t Each = S.Depth / P.Codes->Block)
+      Row = W.add(mul(W.add(mul(Warp, Each), Block), Stride),
+                  mul(From.Slice, S.Warps * Each * Stride));
+    else
+      Row = mul(div(numberOfStage(From), P.Codes->Block / S.Depth), Stride);
+    copy(To, {Memory, W.add(Row, InRow),
+              insideOfSum(From, mul(Block, P.Codes->Block)), Tile, Block,
+              InTile, PieceBytes, Is});
   }
 }
 
 /// A stage's tiles, one a slice, with what belongs to their blocks.
-void GemvTile::copyCodes(const Stage &To, Value Column, Value First) {
-  Value Inside = W.less(First, Sum), Depths = W.ceilDiv(Sum, S.Depth),
-        Depth = div(First, S.Depth), Mine = mul(Lane, PieceBytes);
+void GemvTile::copyCodes(const Stage &To, const Place &From) {
+  Value Inside = insideOfSum(From, W.index(0)),
+        Depths = W.ceilDiv(Sum, S.Depth), Mine = mul(Lane, PieceBytes);
+  Value OfSlice = mul(Depths, TileBytes), Column = firstColumn(From.Tile);
+  Value AlongK = W.add(W.add(mul(Warp, TileBytes), Mine),
+                       mul(From.Slice, S.Warps * TileBytes));
+  Value Whole = W.add(W.mul(div(Column, TileColumns), OfSlice), AlongK);
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-    Value Number = W.index(Slice);
-    Value Tile = W.add(W.mul(inTiles(Column, Number), Depths), Depth);
-    copy(To, {MemoryB, W.add(mul(Tile, TileBytes), Mine), Inside, To.Weights,
-              Number, Mine});
+    Value Number = W.index(Slice), Place = W.add(Whole, mul(OfSlice, Slice));
+    if (!hasWholeTiles())
+      Place = W.add(W.mul(inTiles(Column, Number), OfSlice), AlongK);
+    copy(To, {MemoryB, Place, Inside, To.Weights, Number, Mine});
   }
-  copyOfBlocks(To, To.Scales, MemoryScales, P.Codes->Scales, Column, First);
+  copyOfBlocks(To, To.Scales, MemoryScales, P.Codes->Scales, From);
   if (P.Codes->Zeros)
-    copyOfBlocks(To, To.Zeros, MemoryZeros, *P.Codes->Zeros, Column, First);
+    copyOfBlocks(To, To.Zeros, MemoryZeros, *P.Codes->Zeros, From);
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,143 +123,233 @@ Value GemvTile::numberOf(Value V) {
                             : Value(arith::ExtFOp::create(W.B, W.Loc, F32, V));
 }
 
-/// What is taken off a column's large numbers, negated: f32.
-Value GemvTile::zeroPoint(const Stage &From, int64_t Block, int64_t Slice) {
-  bool IsF16 = P.A.Element.isF16();
-  int64_t One = IsF16 ? OneF16 : P.Codes->Bits == 4 ? OneBf16 : OneF32;
-  Type F32 = W.B.getF32Type();
-  auto Number = [&](double V) -> Value {
-    return arith::ConstantOp::create(W.B, W.Loc, W.B.getFloatAttr(F32, V));
-  };
-  if (!P.Codes->Zeros)
-    return Number(-double(One + P.Codes->Offset));
-  Value Zero = load(VectorType::get({1}, P.Codes->Zeros->Element), From.Zeros,
-                    W.index(Block), 0, G, Slice * TileColumns);
-  Zero = numberOf(vector::ExtractOp::create(W.B, W.Loc, Zero, int64_t(0)));
-  return arith::SubFOp::create(W.B, W.Loc, Number(-double(One)), Zero);
+/// What the operands of a product are more than their codes. Numbers of bf16
+/// and 8 bits are whole, -128 … 127.
+double GemvTile::shift() const {
+  if (P.A.Element.isF16())
+    return P.Codes->Bits == 4 ? OneNibbleF16 : OneF16;
+  return P.Codes->Bits == 4 ? OneBf16 : -SignBit;
 }
 
-/// Two codes of 8 bits as bf16, by way of f32: bf16 has too few bits for their
-/// large numbers.
-GemvTile::Values GemvTile::numbersBeside(Value Word, ArrayRef<int64_t> Bytes,
-                                         Value Zero) {
-  Type I32 = W.B.getI32Type(), F32 = W.B.getF32Type();
-  Values Two;
-  for (int64_t Byte : Bytes) {
-    // That byte, then the upper three of the large number.
-    Value Bits =
-        NVVM::InlinePtxOp::create(
-            W.B, W.Loc, TypeRange{I32},
-            ValueRange{Word, i32(BitsF32), i32(0x7440 + Byte)}, ValueRange(),
-            "prmt.b32 {$w0}, {$r0}, {$r1}, {$r2};", Value())
-            .getResult(0);
-    Value Large = arith::BitcastOp::create(W.B, W.Loc, F32, Bits);
-    Two.push_back(arith::AddFOp::create(W.B, W.Loc, Large, Zero));
-  }
-  return Two;
+/// Of a thread's columns in a slice, the scales or zero points of a block, as
+/// f32. Left, it has column g; else 2 t and 2 t + 1.
+GemvTile::Values GemvTile::ofColumns(Value Tile, const Matrix &Of,
+                                     int64_t Block, int64_t Slice) {
+  int64_t Count = hasCodesLeft() ? 1 : 2;
+  Value Column = hasCodesLeft() ? G : mul(T, 2);
+  Value Loaded = load(VectorType::get({Count}, Of.Element), Tile, W.index(0),
+                      Block, Column, Slice * TileColumns);
+  Values All;
+  for (int64_t I = 0; I < Count; ++I)
+    All.push_back(numberOf(vector::ExtractOp::create(W.B, W.Loc, Loaded, I)));
+  return All;
 }
 
 /// A thread's 8 weights of a column and 32 elements of K as four pairs, out of
 /// their one word (4 bits) or two (8 bits).
-GemvTile::Values GemvTile::numbersOf(ArrayRef<Value> Words, Value Zero) {
-  Type I32 = W.B.getI32Type(), Element = P.A.Element;
-  auto Pair = VectorType::get({2}, Element);
+GemvTile::Values GemvTile::numbersOf(ArrayRef<Value> Words) {
+  Type Element = P.A.Element;
   bool IsF16 = Element.isF16(), HasNibbles = P.Codes->Bits == 4;
-  Values Pairs;
-  auto Push = [&](Value Two) {
-    Pairs.push_back(LLVM::BitcastOp::create(W.B, W.Loc, I32, Two));
+  auto Both = [&](int64_t Bits) { return i32(Bits << 16 | Bits); };
+  auto Shifted = [&](Value Word, int64_t Right) -> Value {
+    return Right < 0
+               ? W.B.createOrFold<arith::ShLIOp>(W.Loc, Word, i32(-Right))
+               : W.B.createOrFold<arith::ShRUIOp>(W.Loc, Word, i32(Right));
   };
-  if (!IsF16 && !HasNibbles) {
-    for (int64_t I = 0; I < 4; ++I) {
-      Values Two =
-          numbersBeside(Words[I / 2], {I % 2 * 2, I % 2 * 2 + 1}, Zero);
-      auto Wide = VectorType::get({2}, W.B.getF32Type());
-      Value Both = vector::FromElementsOp::create(W.B, W.Loc, Wide, Two);
-      Push(arith::TruncFOp::create(W.B, W.Loc, Pair, Both));
-    }
-    return Pairs;
-  }
-  int64_t Bits = IsF16 ? BitsF16 : BitsBf16;
-  Value Large = i32(Bits << 16 | Bits);
-  Value Narrow = arith::TruncFOp::create(W.B, W.Loc, Element, Zero);
-  Value Off = vector::BroadcastOp::create(W.B, W.Loc, Pair, Narrow);
-  Value One = arith::ConstantOp::create(
-      W.B, W.Loc, DenseElementsAttr::get(Pair, W.B.getFloatAttr(Element, 1.0)));
+  auto Taken = [&](Value Word, int64_t Mask, int64_t Large) {
+    return selected(Word, Mask, Large, AndOr);
+  };
+  Values Pairs;
   for (int64_t I = 0; I < 4; ++I) {
-    Value Two;
     if (HasNibbles) {
-      Value Shifted =
-          W.B.createOrFold<arith::ShRUIOp>(W.Loc, Words[0], i32(4 * I));
-      Value Codes =
-          W.B.createOrFold<arith::AndIOp>(W.Loc, Shifted, i32(0x000f000f));
-      Two = arith::OrIOp::create(W.B, W.Loc, Codes, Large);
+      // The last bit of f16 is worth a sixteenth, so that 64 is large enough.
+      Value Word = Shifted(Words[0], IsF16 ? 4 * I - 4 : 4 * I);
+      Pairs.push_back(IsF16 ? Taken(Word, 0x00f0, BitsNibbleF16)
+                            : Taken(Word, 0x000f, BitsBf16));
+    } else if (IsF16) {
+      // Two bytes below the upper one of the large number.
+      Pairs.push_back(
+          permuted(Words[I / 2], Both(BitsF16), I % 2 ? 0x5351 : 0x5250));
     } else {
-      // Bytes 2 i and 2 i + 1 below the upper one of the large number.
-      Two = NVVM::InlinePtxOp::create(
-                W.B, W.Loc, TypeRange{I32},
-                ValueRange{Words[I / 2], Large, i32(I % 2 ? 0x5352 : 0x5150)},
-                ValueRange(), "prmt.b32 {$w0}, {$r0}, {$r1}, {$r2};", Value())
-                .getResult(0);
+      Pairs.push_back(bytesAsBf16(Shifted(Words[I / 2], I % 2 * 8)));
     }
-    Two = LLVM::BitcastOp::create(W.B, W.Loc, Pair, Two);
-    // Exact, and on every chip: sm_80 adds no pairs of bf16.
-    Push(LLVM::FMAOp::create(W.B, W.Loc, Two, One, Off));
   }
   return Pairs;
+}
+
+/// In each half of a word the bits of `Mask`, then those of `Other`, joined as
+/// the table of lop3 says. ptxas makes two operations of an `and` and an `or`
+/// with constants.
+Value GemvTile::selected(Value Word, int64_t Mask, int64_t Other,
+                         int64_t Table) {
+  auto Both = [&](int64_t Bits) { return i32(Bits << 16 | Bits); };
+  return NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{W.B.getI32Type()},
+                                   ValueRange{Word, Both(Mask), Both(Other)},
+                                   ValueRange(),
+                                   "lop3.b32 {$w0}, {$r0}, {$r1}, {$r2}, " +
+                                       std::to_string(Table) + ";",
+                                   Value())
+      .getResult(0);
+}
+
+/// Four bytes by their numbers among those of two words.
+Value GemvTile::permuted(Value Low, Value High, int64_t Bytes) {
+  return NVVM::InlinePtxOp::create(
+             W.B, W.Loc, TypeRange{W.B.getI32Type()},
+             ValueRange{Low, High, i32(Bytes)}, ValueRange(),
+             "prmt.b32 {$w0}, {$r0}, {$r1}, {$r2};", Value())
+      .getResult(0);
+}
+
+/// The lower byte of each half less 128, as bf16. Such a number has 8 bits, so
+/// seven go into the mantissa of 128, and the eighth says what is taken off:
+/// 256 where it is 0, else 128.
+Value GemvTile::bytesAsBf16(Value Two) {
+  Type I32 = W.B.getI32Type();
+  auto Pair = VectorType::get({2}, P.A.Element);
+  auto Number = [&](Value Bits) -> Value {
+    return LLVM::BitcastOp::create(W.B, W.Loc, Pair, Bits);
+  };
+  Value Seven = Number(selected(Two, 0x007f, BitsBf16, AndOr)),
+        Off = Number(selected(Two, 0x0080, BitsBf16 | 0x8080, AndXor));
+  // Exact, and on every chip: sm_80 adds no pairs of bf16.
+  Value One = arith::ConstantOp::create(
+      W.B, W.Loc,
+      DenseElementsAttr::get(Pair, W.B.getFloatAttr(P.A.Element, 1.0)));
+  return LLVM::BitcastOp::create(
+      W.B, W.Loc, I32, LLVM::FMAOp::create(W.B, W.Loc, Seven, One, Off));
 }
 
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Sums + a block's product · the scales of its columns 2 t and 2 t + 1.
-Value GemvTile::scaled(Value Product, Value Two, Value Sums) {
-  Values Scale, Parts;
-  for (int64_t I = 0; I < 2; ++I)
-    Scale.push_back(numberOf(vector::ExtractOp::create(W.B, W.Loc, Two, I)));
-  for (int64_t I = 0; I < 4; ++I) {
-    Value One = vector::ExtractOp::create(W.B, W.Loc, Product, I);
-    Value Before = vector::ExtractOp::create(W.B, W.Loc, Sums, I);
-    Parts.push_back(LLVM::FMAOp::create(W.B, W.Loc, One, Scale[I % 2], Before));
+/// Sums of the rows, added to `Before`, as the product of all ones has them:
+/// where each accumulator is, the sum of its row.
+GemvTile::Values GemvTile::sumsOfRows(const Values &Before, const Values &Upper,
+                                      const Values &Lower) {
+  int64_t Bits = P.A.Element.isF16() ? 0x3c00 : 0x3f80;
+  Value Ones = i32(Bits << 16 | Bits);
+  Values Sums = Before;
+  for (int64_t K = 0; K < 4; K += 2)
+    Sums = hasCodesLeft()
+               ? multiplyFragments(W, P.A.Element, {Ones, Ones, Ones, Ones},
+                                   {Upper[K], Upper[K + 1]}, Sums)
+               : multiplyFragments(
+                     W, P.A.Element,
+                     {Upper[K], Lower[K], Upper[K + 1], Lower[K + 1]},
+                     {Ones, Ones}, Sums);
+  return Sums;
+}
+
+/// Of the four accumulators of one instruction: the slice among those that it
+/// multiplies, and the column among a thread's of that slice.
+static std::pair<int64_t, int64_t> placeOfSum(bool CodesLeft, int64_t Sum) {
+  return CodesLeft ? std::pair(Sum / 2, int64_t(0))
+                   : std::pair(int64_t(0), Sum % 2);
+}
+
+/// Sums + (a block's products - the sums of its rows · what their operands are
+/// more than code - zero) · the scales.
+GemvTile::Values GemvTile::scaled(const Stage &From, int64_t Block,
+                                  int64_t First, const Values &Products,
+                                  const Values &OfRows, Values Sums) {
+  int64_t Count = std::min(together(), S.Slices - First);
+  SmallVector<Values> Scales, Zeros;
+  for (int64_t Slice = First; Slice < First + Count; ++Slice) {
+    Scales.push_back(ofColumns(From.Scales, P.Codes->Scales, Block, Slice));
+    if (P.Codes->Zeros)
+      Zeros.push_back(ofColumns(From.Zeros, *P.Codes->Zeros, Block, Slice));
   }
-  return vector::FromElementsOp::create(W.B, W.Loc, Sums.getType(), Parts);
+  Type F32 = W.B.getF32Type();
+  auto Number = [&](double V) -> Value {
+    return arith::ConstantOp::create(W.B, W.Loc, W.B.getFloatAttr(F32, V));
+  };
+  for (int64_t I = 0; I < 4; ++I) {
+    auto [Slice, Column] = placeOfSum(hasCodesLeft(), I);
+    if (Slice >= Count)
+      continue;
+    Value Product = Products[I];
+    if (!OfRows.empty()) {
+      Value More =
+          P.Codes->Zeros
+              ? Value(arith::SubFOp::create(W.B, W.Loc, Number(-shift()),
+                                            Zeros[Slice][Column]))
+              : Number(-shift() - double(P.Codes->Offset));
+      Product = LLVM::FMAOp::create(W.B, W.Loc, OfRows[I], More, Product);
+    }
+    Sums[I] = LLVM::FMAOp::create(W.B, W.Loc, Product, Scales[Slice][Column],
+                                  Sums[I]);
+  }
+  return Sums;
 }
 
 GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
   Values Sums(Before);
   int64_t Blocks = blocksOfStage(), Steps = S.Depth / StepK / Blocks,
           Words = P.Codes->Bits / 4;
-  Value First = W.index(0), Mine = mul(Lane, PieceBytes), Column = mul(T, 2);
+  Value Mine = mul(Lane, PieceBytes);
   SmallVector<Values> Codes;
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
-    Codes.push_back(load16(From.Weights, First, Slice, Mine, 0));
-  auto Pair = VectorType::get({2}, P.Codes->Scales.Element);
-  auto Four = VectorType::get({4}, W.B.getF32Type());
-  Value None = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Four));
+    Codes.push_back(load16(From.Weights, W.index(0), Slice, Mine, 0));
+  Value Zero = arith::ConstantOp::create(W.B, W.Loc,
+                                         W.B.getFloatAttr(W.B.getF32Type(), 0));
+  bool HasShift = P.Codes->Zeros || shift() + double(P.Codes->Offset) != 0;
+  Values None(4, i32(0));
   for (int64_t Block = 0; Block < Blocks; ++Block) {
-    Values Products(S.Slices, None);
+    SmallVector<Values> Products(Sums.size() / 4, Values(4, Zero));
+    Values OfRows(HasShift ? 4 : 0, Zero);
     for (int64_t Step = 0; Step < Steps; ++Step) {
       int64_t Part = Block * Steps + Step;
-      Values Upper = rowsOf(From.Rows, 0, Part);
-      Values Lower(4, i32(0));
+      Values Upper = rowsOf(From.Rows, 0, Part), Lower = None;
       if (HasLower)
         Lower = rowsOf(From.Rows, 8, Part);
-      for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-        Value Zero = zeroPoint(From, Block, Slice);
-        Values Weights = numbersOf(
-            ArrayRef<Value>(Codes[Slice]).slice(Part * Words, Words), Zero);
-        for (int64_t Half = 0; Half < 2; ++Half)
-          Products[Slice] =
-              multiply(Upper, Lower, Weights, Half, Products[Slice]);
+      if (HasShift)
+        OfRows = sumsOfRows(OfRows, Upper, Lower);
+      auto Numbers = [&](int64_t Slice) {
+        return Slice < S.Slices ? numbersOf(ArrayRef<Value>(Codes[Slice])
+                                                .slice(Part * Words, Words))
+                                : None;
+      };
+      for (size_t I = 0; I < Products.size(); ++I) {
+        Values One = Numbers(int64_t(I) * together()),
+               Next = hasCodesLeft() ? Numbers(int64_t(I) * 2 + 1) : None;
+        for (int64_t K = 0; K < 4; K += 2)
+          Products[I] =
+              hasCodesLeft()
+                  ? multiplyFragments(
+                        W, P.A.Element,
+                        {One[K], Next[K], One[K + 1], Next[K + 1]},
+                        {Upper[K], Upper[K + 1]}, Products[I])
+                  : multiplyFragments(
+                        W, P.A.Element,
+                        {Upper[K], Lower[K], Upper[K + 1], Lower[K + 1]},
+                        {One[K], One[K + 1]}, Products[I]);
       }
     }
-    for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
-      Sums[Slice] = scaled(
-          Products[Slice],
-          load(Pair, From.Scales, First, Block, Column, Slice * TileColumns),
-          Sums[Slice]);
+    for (size_t I = 0; I < Products.size(); ++I)
+      llvm::copy(scaled(From, Block, int64_t(I) * together(), Products[I],
+                        OfRows, sumsOf(Sums, int64_t(I))),
+                 Sums.begin() + I * 4);
   }
   return Sums;
+}
+
+/// Sums whose rows are columns of codes: element (2 t, g) of a slice, (2 t + 1,
+/// g), then those of the next slice.
+void GemvTile::storeColumns(ValueRange Sums) {
+  auto One = VectorType::get({1}, W.B.getF32Type());
+  Value First = W.add(mul(Warp, stageRows()), mul(T, 2));
+  int64_t Most = std::min(P.Facts.range(P.M).Max, stageRows());
+  for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
+    Values All = sumsOf(Sums, Slice / 2);
+    for (int64_t Row = 0; Row < std::min<int64_t>(Most, 2); ++Row) {
+      Value Sum = vector::FromElementsOp::create(W.B, W.Loc, One,
+                                                 All[Slice % 2 * 2 + Row]);
+      tile::StoreVectorOp::create(W.B, W.Loc, Sum, Partial, First, Row, G,
+                                  Slice * TileColumns);
+    }
+  }
 }
 
 } // namespace kpc::kernels

@@ -95,54 +95,81 @@ void GemvTile::copy(const Stage &To, const Piece &One) {
       int32_t(One.Bytes), One.Condition, Policy, Ring, To.Token);
 }
 
+/// The number among all of K of the stage at `At`.
+Value GemvTile::numberOfStage(const Place &At) {
+  return W.add(mul(At.Slice, S.Warps), Warp);
+}
+
+/// Of memory whose elements of K are `Stride` apart, the distance to `InStage`
+/// of the stage at `At`. What differs from lane to lane comes first: loops
+/// leave it as it is.
+Value GemvTile::elementsAlong(const Place &At, Value InStage, Value Stride) {
+  Value OfWarp = W.mul(W.add(InStage, mul(Warp, S.Depth)), Stride);
+  return W.add(OfWarp, W.mul(At.Slice, mul(Stride, S.Warps * S.Depth)));
+}
+
+/// Whether element `InStage` of K of the stage at `At` is there; none: all
+/// stages are whole.
+Value GemvTile::insideOfSum(const Place &At, Value InStage) {
+  if (P.Facts.divisor(P.K) % (S.Depth * S.Warps) == 0)
+    return {};
+  return W.less(elementsAlong(At, InStage, W.index(1)), Sum);
+}
+
+/// Whether no tile is cut at the last column.
+bool GemvTile::hasWholeTiles() const {
+  return P.Facts.divisor(P.N) % resultColumns() == 0;
+}
+
 /// Rows are elements of K, their pieces 8 columns, or fewer at a time.
-void GemvTile::copyWeightsAlongColumns(const Stage &To, Value Column,
-                                       Value First) {
+void GemvTile::copyWeightsAlongColumns(const Stage &To, const Place &From) {
   int64_t RowLanes = std::min<int64_t>(S.Slices, PieceElements),
           Rows = 32 / RowLanes, Width = columnsOfAccess(P);
   Value Unit = mul(rem(Lane, RowLanes), PieceElements),
         Line = div(Lane, RowLanes), Last = sub(Columns, W.index(Width));
+  bool WholeStages = P.Facts.divisor(P.K) % S.Depth == 0;
   for (int64_t Part = 0; Part < PieceElements; Part += Width) {
     Value InTile = add(Unit, Part);
-    Value Mine = least(columnOf(Column, InTile), Last),
-          Memory = memoryOf(InTile);
+    Value Mine = columnOf(firstColumn(From.Tile), InTile);
+    if (!hasWholeTiles())
+      Mine = least(Mine, Last);
+    Value Memory = memoryOf(InTile);
+    Value At = W.add(elementsAlong(From, Line, StrideB), Mine);
     for (int64_t N = 0; N < S.Depth; N += Rows) {
       Value K = add(Line, N);
-      Value At = W.add(First, K);
-      copy(To, {Memory, W.add(W.mul(At, StrideB), Mine), W.less(At, Sum),
-                To.Weights, K, InTile, Width * ElementBytes});
+      copy(To, {Memory, W.add(At, mul(StrideB, N)),
+                insideOfSum(From, WholeStages ? W.index(0) : K), To.Weights, K,
+                InTile, Width * ElementBytes});
     }
   }
 }
 
 /// Rows are columns, their pieces 8 elements of K.
-void GemvTile::copyWeightsAlongK(const Stage &To, Value Column, Value First) {
+void GemvTile::copyWeightsAlongK(const Stage &To, const Place &From) {
   Value Unit = mul(rem(Lane, pieces()), PieceElements),
         Line = div(Lane, pieces());
-  Value At = W.add(First, Unit);
-  Value Inside = W.less(At, Sum);
-  bool Whole = P.Facts.divisor(P.N) % S.columns() == 0;
-  Value Last = sub(Columns, W.index(1));
+  Value At = elementsAlong(From, Unit, W.index(1)),
+        Inside = insideOfSum(From, Unit), Column = firstColumn(From.Tile);
+  Value Last = sub(Columns, W.index(1)),
+        Whole = W.add(W.add(W.mul(Line, StrideB), At), W.mul(Column, StrideB));
   for (int64_t N = 0; N < S.columns(); N += 32 / pieces()) {
-    Value InTile = add(Line, N);
-    Value Mine = W.add(Column, InTile);
-    if (!Whole)
-      Mine = least(Mine, Last);
-    copy(To, {MemoryB, W.add(W.mul(Mine, StrideB), At), Inside, To.Weights,
-              InTile, Unit});
+    Value InTile = add(Line, N), Place = W.add(Whole, mul(StrideB, N));
+    if (!hasWholeTiles())
+      Place = W.add(W.mul(least(W.add(Column, InTile), Last), StrideB), At);
+    copy(To, {MemoryB, Place, Inside, To.Weights, InTile, Unit});
   }
 }
 
-void GemvTile::copyRows(const Stage &To, Value First) {
+void GemvTile::copyRows(const Stage &To, const Place &From) {
   int64_t Most = std::min(P.Facts.range(P.M).Max, stageRows());
   Value Unit = mul(rem(Lane, pieces()), PieceElements),
         Line = div(Lane, pieces());
-  Value At = W.add(First, Unit);
-  Value Inside = W.less(At, Sum);
+  Value At = W.add(W.mul(W.add(FirstRow, Line), RowStrideA),
+                   elementsAlong(From, Unit, W.index(1)));
+  Value Inside = insideOfSum(From, Unit);
   for (int64_t N = 0; N < Most; N += 32 / pieces()) {
     Value Row = add(Line, N);
-    Value Mine = W.add(FirstRow, Row);
-    copy(To, {MemoryA, W.add(W.mul(Mine, RowStrideA), At), Inside, To.Rows, Row,
+    copy(To, {MemoryA, W.add(At, mul(RowStrideA, N)), Inside, To.Rows, Row,
               Unit, PieceBytes, W.less(Row, RowsHere)});
   }
 }
@@ -152,8 +179,11 @@ Value GemvTile::next(Value At) {
 }
 
 Value GemvTile::firstColumn(Value Tile) {
-  Value Grid = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
-  Value Number = W.add(W.mul(Tile, Grid), W.block());
+  Value Number = W.block();
+  if (S.Tiles > 1) {
+    Value Grid = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
+    Number = W.add(W.mul(Tile, Grid), Number);
+  }
   if (!P.RotateHalf)
     return W.mul(Number, W.index(resultColumns()));
   int64_t OfHead = P.RotateHalf / half(); // tiles
@@ -195,16 +225,13 @@ GemvTile::Place GemvTile::fill(Place At) {
   auto Free = tile::StageType::get(W.B.getContext(), tile::StageState::Free);
   Stage To = tilesOf(tile::AcquireOp::create(W.B, W.Loc, Free, Ring, At.At));
   W.when(W.less(At.Tile, Tiles), [&] {
-    Value OfWarps = mul(At.Slice, S.Warps);
-    Value First = mul(W.add(OfWarps, Warp), S.Depth);
-    Value Column = firstColumn(At.Tile);
     if (P.Codes)
-      copyCodes(To, Column, First);
+      copyCodes(To, At);
     else if (KContiguous)
-      copyWeightsAlongK(To, Column, First);
+      copyWeightsAlongK(To, At);
     else
-      copyWeightsAlongColumns(To, Column, First);
-    copyRows(To, First);
+      copyWeightsAlongColumns(To, At);
+    copyRows(To, At);
   });
   tile::CommitOp::create(W.B, W.Loc, Ring, To.Token);
   Value Next = W.add(At.Slice, W.index(1));

@@ -12,7 +12,8 @@
 // CHECK: arith.select %[[BACK]], %c-16{{.*}}, %c0{{.*}} : index
 // CHECK: %[[AGAIN:.*]] = arith.cmpi uge, %{{.*}}, %c16{{.*}} : index
 // CHECK: arith.select %[[AGAIN]], %{{.*}}, %{{.*}} : memref<?xf16
-// CHECK: tile.cp_async_vector
+// K is no multiple of a stage's.
+// CHECK: tile.cp_async_vector %{{.*}}[%{{.*}}] inside %
 // CHECK: nvvm.mma.sync
 // The sums of both products at one place, then what the kernel makes of them.
 // CHECK: tile.load_vector %[[SUMS]][%[[ROW:.*]], %{{.*}}]
