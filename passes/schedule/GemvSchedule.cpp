@@ -79,9 +79,30 @@ constexpr int64_t MostStep = 512;
 constexpr int64_t MostStepOfCodes = 2048;
 /// Of codes: bytes of a tile of 8 columns.
 constexpr int64_t TileBytes = 512;
-/// What taking codes apart adds to the products of 8 columns and 32 elements of
-/// K: 8 a lane, at about 1.5 instructions each (not measured).
-constexpr double CodeCycles = 20;
+// Of codes: 600 timings of 22 shapes of 1 to 16 rows on an H200, up to 50
+// schedules each. What they choose took 1.5 % longer than the best on average,
+// 5.5 % at most.
+/// Cycles in which a scheduler does nothing else: of a stage, and of one
+/// instruction's columns, 8 or 16, over 32 elements of K.
+constexpr double IssuedOfStage = 35, IssuedOfColumns = 32;
+/// Cycles of a warp's turn with a stage, by the same parts.
+constexpr double CodesTurnCycles = 245, CodesColumnCycles = 37;
+/// Bytes that a multiprocessor must have on the way. With 30 KB and more the
+/// timings show no difference; this is a guess for less.
+constexpr double CodesBytesAhead = 20e3;
+/// Turns for which a block waits before its first bytes and after its last.
+constexpr double TurnsAlone = 1.75;
+/// The share of memory's rate that one multiprocessor draws at most; how bounds
+/// join; a further turn of blocks; joining a tile's sums; the rows' part that
+/// is not hidden.
+constexpr double CodesMostDrawn = 1.42, CodesSharpness = 3.5,
+                 CodesBlockMicroseconds = 0.72, CodesReduceMicroseconds = 0.55,
+                 CodesRowsNotHidden = 0.15;
+/// Registers of a thread: with up to 8 rows, and with more; by slices. What
+/// ptxas 13.0 took.
+constexpr int64_t FewRowsRegisters = 50, FewRowsOfSlice = 7,
+                  ManyRowsRegisters = 70, ManyRowsOfSlice = 15;
+constexpr int64_t SchedulersOfSm = 4;
 /// Shared memory of a block that is not its own.
 constexpr int64_t BlockShared = 1024;
 
@@ -95,8 +116,6 @@ double bytesOf(const GemvShape &Shape) {
 }
 
 double narrowLines(const GemvSchedule &S, const GemvShape &Shape) {
-  if (S.hasCodes())
-    return 1;
   int64_t Run = Shape.hasHalves() ? S.columns() / 2 : S.columns();
   int64_t Line = (Shape.KContiguous ? S.Depth : Run) * ElementBytes;
   if (Line >= 128)
@@ -106,8 +125,72 @@ double narrowLines(const GemvSchedule &S, const GemvShape &Shape) {
   return Line >= 32 ? ShortLines : HalfSectors;
 }
 
+int64_t registersOf(const GemvSchedule &S) {
+  int64_t Count = S.StageRows > 8
+                      ? ManyRowsRegisters + ManyRowsOfSlice * S.Slices
+                      : FewRowsRegisters + FewRowsOfSlice * S.Slices;
+  return (Count + 7) / 8 * 8;
+}
+
+bool fitsRegisters(const GemvSchedule &S, const target::Target &T) {
+  return registersOf(S) <=
+         std::min<int64_t>(T.Limit.RegistersPerThread + 1,
+                           T.Limit.RegistersPerSm / S.threads());
+}
+
+/// Of codes, which keep schedulers busier than memory where a schedule is bad.
+GemvCost costOfCodes(const GemvSchedule &S, const GemvShape &Shape,
+                     const target::Target &T) {
+  double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
+  double Rate =
+      (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
+  GemvCost Cost{S};
+  double Tiles = std::ceil(double(Shape.N) / double(S.columns()));
+  double Blocks = std::ceil(Tiles / double(S.Tiles));
+  double Resident = double(std::max<int64_t>(
+      std::min({T.Limit.SharedPerSm / (S.sharedBytes() + BlockShared),
+                T.Limit.ThreadsPerSm / S.threads(),
+                T.Limit.RegistersPerSm / (S.threads() * registersOf(S))}),
+      1));
+  double OfSm = std::ceil(Blocks / SmCount), Each = std::min(Resident, OfSm);
+  double Turns = std::ceil(Blocks / (SmCount * Resident));
+  double Steps = std::ceil(double(Shape.K) / double(S.Depth * S.Warps));
+  double Waste = Steps * double(S.Depth * S.Warps) / double(Shape.K);
+  double Share = OfSm * double(S.Tiles) / (Tiles / SmCount);
+  Cost.Fullest = std::max(1.0, Share / CodesMostDrawn);
+  // Up to 8 rows, one instruction multiplies two slices.
+  double Columns =
+      S.StageRows > 8 ? double(S.Slices) : double(S.Slices + 1) / 2;
+  Columns = std::floor(Columns) * double(S.Depth) / 32;
+  double Stages = OfSm * double(S.Tiles) * double(Shape.K) / double(S.Depth) *
+                  std::sqrt(Waste) / Cost.Fullest;
+  double Issued = Stages / double(SchedulersOfSm) *
+                  (IssuedOfStage + IssuedOfColumns * Columns) / Clock;
+  double Turn = CodesTurnCycles + CodesColumnCycles * Columns;
+  double Turned = Stages / (Each * double(S.Warps)) * Turn / Clock;
+  double Memory = bytesOf(Shape) / Rate;
+  double Ahead =
+      std::min(double(S.Stages - 1), std::max(Steps * double(S.Tiles), 1.0));
+  double Supplied = Memory * CodesBytesAhead /
+                    (Each * Ahead * double(S.Warps * S.weightBytes()));
+  Cost.Stream = 0;
+  for (double Bound : {Memory, Supplied, Issued, Turned})
+    Cost.Stream += std::pow(Bound, CodesSharpness);
+  Cost.Stream = std::pow(Cost.Stream, 1 / CodesSharpness);
+  double Again = Tiles * double(std::min<int64_t>(Shape.M, 16)) *
+                 double(Shape.K) * ElementBytes / (Rate * CacheOverMemory);
+  Cost.Overhead = StartMicroseconds + Turn * TurnsAlone / Clock +
+                  (Turns - 1) * CodesBlockMicroseconds +
+                  double(S.Tiles) * CodesReduceMicroseconds +
+                  Again * CodesRowsNotHidden;
+  Cost.Total = Cost.Stream * Cost.Fullest + Cost.Overhead;
+  return Cost;
+}
+
 GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
                 const target::Target &T) {
+  if (S.hasCodes())
+    return costOfCodes(S, Shape, T);
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
   double Rate =
       (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
@@ -127,8 +210,7 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
   double Ahead =
       std::min(double(S.Stages - 1), std::max(Steps * double(S.Tiles), 1.0));
   double Supplied = Each * Ahead * double(S.Warps * S.weightBytes());
-  double Products = (ProductCycles + (S.hasCodes() ? CodeCycles : 0)) *
-                    double(S.Slices * S.Depth) / 32 *
+  double Products = ProductCycles * double(S.Slices * S.Depth) / 32 *
                     (Shape.KContiguous ? 1 : TransposedProducts);
   double Drawn = Each * double(S.Warps * S.weightBytes()) /
                  (TurnCycles + Products) * Clock * SmCount / Rate;
@@ -151,13 +233,18 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
   return Cost;
 }
 
-/// One block for each multiprocessor, two, or one for each tile.
+/// One block for each multiprocessor, two (of codes up to four), or one for
+/// each tile.
 std::vector<int64_t> tilesOfBlock(const GemvSchedule &S, const GemvShape &Shape,
                                   int64_t SmCount) {
   int64_t Tiles = (Shape.N + S.columns() - 1) / S.columns();
   std::vector<int64_t> Each = {1};
-  for (int64_t Blocks : {SmCount, SmCount * 2})
-    Each.push_back(std::max<int64_t>((Tiles + Blocks - 1) / Blocks, 1));
+  std::vector<int64_t> OfSm = {1, 2};
+  if (S.hasCodes())
+    OfSm.insert(OfSm.end(), {3, 4});
+  for (int64_t Blocks : OfSm)
+    Each.push_back(std::max<int64_t>(
+        (Tiles + Blocks * SmCount - 1) / (Blocks * SmCount), 1));
   std::sort(Each.begin(), Each.end());
   Each.erase(std::unique(Each.begin(), Each.end()), Each.end());
   return Each;
@@ -181,7 +268,8 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
   S.RingRows = Shape.hasCodes() ? Shape.MaxM : S.StageRows;
   S.WeightBits = Shape.WeightBits;
   const int64_t Longest = Shape.hasCodes() ? MostStepOfCodes : MostStep;
-  for (S.Slices = 1; S.Slices <= 8; ++S.Slices) {
+  const int64_t MostSlices = Shape.hasCodes() ? 16 : 8;
+  for (S.Slices = 1; S.Slices <= MostSlices; ++S.Slices) {
     // Pieces of lines along the columns are exchanged by powers of two.
     if (!Shape.KContiguous && (S.Slices == 1 || (S.Slices & (S.Slices - 1))))
       continue;
@@ -197,17 +285,21 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
       S.ZeroBytes = Blocks * Shape.ZeroBytes;
     }
     for (int64_t Warps : {4, 8, 16})
-      for (int64_t Stages : {2, 3, 4, 5}) {
+      for (int64_t Stages : {2, 3, 4, 5, 6, 8}) {
         S.Warps = Warps;
         S.Stages = Stages;
-        // Two stages leave a warp with nothing on its way where it meets a
-        // stage's end; twice the warps hide that. Few warps are for chips with
-        // no room for more.
+        // Few warps are for chips with no room for more.
         GemvSchedule More = S;
         More.Warps = 8;
-        if (Warps * S.Depth > Longest || (Stages == 2 && Warps < 16) ||
+        if (Warps * S.Depth > Longest ||
             S.sharedBytes() > T.Limit.SharedPerBlock ||
             (Warps < 8 && More.sharedBytes() <= T.Limit.SharedPerBlock))
+          continue;
+        if (S.hasCodes() && !fitsRegisters(S, T))
+          continue;
+        // Two stages leave a warp of other weights with nothing on its way
+        // where it meets a stage's end; twice the warps hide that.
+        if (!S.hasCodes() && ((Stages == 2 && Warps < 16) || Stages > 5))
           continue;
         for (int64_t Tiles : tilesOfBlock(S, Shape, SmCount)) {
           S.Tiles = Tiles;

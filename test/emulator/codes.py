@@ -30,8 +30,13 @@ CASES = [(1, 256, 40, "fp16", 4, 128, False, False, "nbits", False, 0),
          (5, 200, 72, "fp16", 4, 64, True, True, "nbits", False, 16), (37, 136, 40, "bf16", 4, 64, False, True, "nbits", False, 64),
          (0, 136, 40, "fp16", 4, 64, False, False, "nbits", False, 16),
          # A block has several tiles.
-         (2, 1096, 2200, "bf16", 4, 128, True, False, "nbits", False, 0)]
-SCHEDULES = {2200: "gemv int4 16x128 warps 8 stages 3 tiles 2"}
+         (2, 1096, 2200, "bf16", 4, 128, True, False, "nbits", False, 0),
+         # An odd number of slices, of up to 8 rows and of more; whole tiles and stages, and stages that are not.
+         (8, 512, 144, "bf16", 4, 128, True, False, "nbits", False, 0), (12, 448, 120, "bf16", 8, 64, True, False, "nbits", False, 0),
+         (7, 512, 256, "fp16", 4, 64, False, False, "nbits", False, 0), (6, 1024, 192, "bf16", 8, 128, True, False, "nbits", False, 0)]
+SCHEDULES = {2200: "gemv int4 16x128 warps 8 stages 3 tiles 2", 144: "gemv int4 24x128 warps 8 stages 3 tiles 1",
+             120: "gemv int8 40x64 warps 8 stages 2 tiles 1", 256: "gemv int4 96x128 warps 8 stages 2 tiles 1",
+             192: "gemv int8 64x64 warps 8 stages 3 tiles 1"}
 # No kernel reads these codes: dequantised in front.
 OTHERS = [(2, 96, 24, "fp16", 4, 16, True, False, "nbits", False, 0), (40, 256, 48, "bf16", 4, 64, True, False, "nbits", False, 0)]
 

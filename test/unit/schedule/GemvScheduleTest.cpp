@@ -100,6 +100,23 @@ TEST(GemvSchedule, Prints) {
                             "fullest . [0-9.]+ overhead"));
 }
 
+TEST(GemvSchedule, CodesAreSharedOutEvenly) {
+  const target::Target &T = *target::findTarget("sm_90a");
+  for (int64_t Bits : {4, 8})
+    for (int64_t M : {1, 8})
+      for (int64_t N : {4096, 14336}) {
+        GemvShape Shape = shapeOf(M, N, 4096);
+        Shape.MaxM = M;
+        Shape.WeightBits = Bits;
+        Shape.Block = 128;
+        Shape.ScaleBytes = 2;
+        GemvSchedule S = rankGemvSchedules(Shape, T).front().Schedule;
+        int64_t Tiles = (N + S.columns() - 1) / S.columns();
+        int64_t Blocks = (Tiles + S.Tiles - 1) / S.Tiles;
+        EXPECT_GE(Blocks, T.Cost.SmCount * 3 / 4) << S.str();
+      }
+}
+
 TEST(GemvSchedule, CodesAreWholeTilesAndFitSharedMemory) {
   for (const char *Name : {"sm_80", "sm_86", "sm_90a", "sm_120a"})
     for (int64_t Bits : {4, 8})
