@@ -7,8 +7,9 @@
     python3 codes.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
 
 Each is y = x · dequantise(w) (+ bias) in one type of 16 bits, as MatMulNBits, or as DequantizeLinear in front of MatMul (`axis` 0)
-or Gemm with transB (`axis` 1). Of each shape there is the product in bf16 as well, whose weights are an input. Writes NAME.kpc and
-a line in cases.json. Needs onnx, numpy.
+or Gemm with transB (`axis` 1). Of each shape there is the product in bf16 as well, whose weights are an input. Chains are GEMMs
+one after another, as a model has them, with more weights than a second cache holds. Writes NAME.kpc and a line in cases.json. Needs
+onnx, numpy.
 """
 
 import gemv
@@ -20,6 +21,8 @@ from code_values import weights
 
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
 SHAPES = [(4096, 4096), (4096, 14336), (14336, 4096)]
+# Of a chain: K and N of its GEMMs in turn, how often, and the weights in bf16, which serve again once they fill a second cache thrice.
+CHAINS = {"square": ([(4096, 4096)], 16, 6), "wide": ([(4096, 14336), (14336, 4096)], 3, 2)}
 
 
 def packed(codes, bits):
@@ -90,13 +93,62 @@ def case(rows, shape, element, bits, block):
             "dims": [], "model": lambda: model(rows, total, columns, element, bits, block)}
 
 
+def chain(rows, kind, bits, block=128):
+    """GEMMs of codes one after another, in bf16."""
+    shapes, times, _ = CHAINS[kind]
+    nodes, made, last = [], [], "x"
+    for number, (total, columns) in enumerate(shapes * times):
+        own, constants = matmul_nbits(total, columns, bits, block, TYPES["bf16"], *weights(total, columns, bits, block, False, seed=number))
+        for constant_ in constants:
+            constant_.name += str(number)
+        own[0].input[:] = [last, f"w{number}", f"s{number}"]
+        own[0].name = own[0].output[0] = last = f"y{number}"
+        nodes, made = nodes + own, made + constants
+    return chain_model(nodes, rows, shapes, made)
+
+
+def chain_of_bf16(rows, kind):
+    """The same with weights of 16 bits, K x N, which are inputs."""
+    shapes, times, _ = CHAINS[kind]
+    layers = chain_inputs(kind)
+    nodes, last = [], "x"
+    for number in range(len(shapes) * times):
+        nodes.append(helper.make_node("MatMul", [last, f"w{number % len(layers)}"], [f"y{number}"], name=f"y{number}"))
+        last = f"y{number}"
+    return chain_model(nodes, rows, shapes, [], [helper.make_tensor_value_info(f"w{i}", TYPES["bf16"], [total, columns])
+                                                 for i, (total, columns) in enumerate(layers)])
+
+
+def chain_inputs(kind):
+    shapes, times, count = CHAINS[kind]
+    return (shapes * times)[:count]
+
+
+def chain_model(nodes, rows, shapes, constants, inputs=()):
+    nodes[-1].output[0] = "y"
+    graph = helper.make_graph(nodes, "chain", [helper.make_tensor_value_info("x", TYPES["bf16"], [rows, shapes[0][0]]), *inputs],
+                              [helper.make_tensor_value_info("y", TYPES["bf16"], [rows, shapes[-1][1]])], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
+
+
+def chain_case(rows, kind, bits):
+    shapes, times, _ = CHAINS[kind]
+    return {"name": f"{kind}.{rows}.int{bits}", "purpose": "chain", "rows": rows, "kind": kind, "type": "bf16", "bits": bits, "block": 128,
+            "shapes": shapes, "products": len(shapes) * times, "inputs": chain_inputs(kind), "dims": [], "model": lambda: chain(rows, kind, bits)}
+
+
 def cases():
+    for kind in CHAINS:
+        for rows in (1, 4, 16):
+            for bits in (4, 8):
+                yield chain_case(rows, kind, bits)
+            yield {"name": f"{kind}.{rows}.bf16", "purpose": "peer", "dims": [], "model": lambda rows=rows, kind=kind: chain_of_bf16(rows, kind)}
     for shape in SHAPES:
         for rows in (1, 4, 8, 16):
             yield case(rows, shape, "bf16", 4, 128)
+            yield case(rows, shape, "bf16", 8, 128)
             yield gemv.case("peer", (rows, *shape), "bf16", True, False)
         yield case(1, shape, "fp16", 4, 32)
-        yield case(1, shape, "bf16", 8, 128)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
     python3 time_codes.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 15] [--only REGEX]
 
 FOLDER is what codes.py wrote. The reference is f64; side_by_side.py says how all sides are timed. `ratio` is that of own bf16, cold.
-PyTorch's (`_weight_int4pack_mm`) is timed with weights of its own: those values are not compared.
+PyTorch's (`_weight_int4pack_mm`) is timed with weights of its own: those values are not compared. GEMMs of chains are timed in
+one graph, where each reads weights from memory and lines of the second cache are clean, as in a model: microseconds of one of them.
 """
 
 import math
@@ -16,15 +17,16 @@ import sys
 import torch
 
 from code_values import weights
-from side_by_side import Kernel, compare_cases, compare_cold, error
+from side_by_side import Kernel, compare_bursts, compare_cases, compare_cold, error
 
 KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 LIMITS = {torch.float16: 4e-4, torch.bfloat16: 3e-3}
+CHAIN_LIMIT = 1e-2  # of up to 16 GEMMs, each of which is rounded to bf16 on both sides
 
 
-def expected(case, x):
+def expected(case, x, seed=3):
     """In f64, with the scales as the model has them."""
-    made, scales, _ = weights(case["sum"], case["columns"], case["bits"], case["block"], False)
+    made, scales, _ = weights(case["sum"], case["columns"], case["bits"], case["block"], False, seed)
     wide = torch.from_numpy(made).cuda().double() - (1 << (case["bits"] - 1))
     spread = torch.from_numpy(scales).cuda().to(KINDS[case["type"]]).double()
     spread = spread.repeat_interleave(case["block"], 1)[:, :case["sum"]]
@@ -49,9 +51,40 @@ def tinygemm(case, x):
     return lambda: torch._weight_int4pack_mm(narrow, weight, case["block"], scales)
 
 
+def chain_result(case, x):
+    """In f64, with each GEMM's result in bf16."""
+    shapes = case["shapes"]
+    for number in range(case["products"]):
+        total, columns = shapes[number % len(shapes)]
+        x = expected(dict(case, sum=total, columns=columns), x, number).bfloat16()
+    return x.double()
+
+
+def run_chain(case, options):
+    torch.manual_seed(0)
+    first, last = case["shapes"][0][0], case["shapes"][-1][1]
+    x = torch.randn(case["rows"], first, device="cuda").bfloat16()
+    out = torch.empty(case["rows"], last, device="cuda", dtype=torch.bfloat16)
+    kernel = Kernel(case, options, {"x": x}, {"y": out})
+    row = dict(case, error=error(kernel.first["y"], chain_result(case, x)), same=kernel.same)
+    row["right"] = row["same"] and row["error"] <= CHAIN_LIMIT
+    if options.rounds:
+        inputs = {f"w{i}": (torch.randn(total, columns, device="cuda") / math.sqrt(total)).bfloat16()
+                  for i, (total, columns) in enumerate(case["inputs"])}
+        own = Kernel(dict(case, name=f"{case['kind']}.{case['rows']}.bf16"), options, {"x": x, **inputs}, {"y": torch.empty_like(out)})
+        runs = case["products"]
+        row["chain"] = compare_bursts({"kpc": kernel, "bf16": own}, max(options.rounds // 2, 1), {"kpc": runs, "bf16": runs})
+        row["ratio"] = row["chain"]["bf16"] / row["chain"]["kpc"]
+        own.close()
+    kernel.close()
+    return row
+
+
 def run_case(case, options):
     if case["purpose"] == "peer":
         return dict(case, error=0, same=True, right=True)
+    if case["purpose"] == "chain":
+        return run_chain(case, options)
     kind = KINDS[case["type"]]
     torch.manual_seed(0)
     x = torch.randn(case["rows"], case["sum"], device="cuda").to(kind)
@@ -74,7 +107,7 @@ def run_case(case, options):
 
 
 def describe(row):
-    words = [f"{state}: " + ", ".join(f"{side} {us:.2f}" for side, us in row[state].items()) for state in ("cold", "warm") if state in row]
+    words = [f"{state}: " + ", ".join(f"{side} {us:.2f}" for side, us in row[state].items()) for state in ("cold", "warm", "chain") if state in row]
     return "  ".join(words + ([f"{row['ratio']:.2f}x of own bf16"] if words else []))
 
 
