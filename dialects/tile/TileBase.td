@@ -248,6 +248,24 @@ def Tile_PackedType : Tile_Type<"Packed", "packed"> {
   }];
 }
 
+def Tile_FactorsType : Tile_Type<"Factors", "factors"> {
+  let summary = "Both operands of one mma.sync step in the registers of a warpgroup's warps";
+  let description = [{
+    32 bytes along K of the rows of a and the columns of b: `shape` is M and N of
+    the step's result. A warp has 16 of each 64 rows, and all columns.
+
+    `!tile.factors<[256, 64], f16, f16>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$a, "::mlir::Type":$b);
+  let assemblyFormat = "`<` `[` $shape `]` `,` $a `,` $b `>`";
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getShape()[0]; }
+    int64_t getColumns() const { return getShape()[1]; }
+    /// Registers of one thread: four of each 64 rows, and of each 16 columns.
+    int64_t getPerThread() const { return getRows() / 16 + getColumns() / 4; }
+  }];
+}
+
 def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let summary = "A fragment that tensor cores are still writing";
   let description = [{

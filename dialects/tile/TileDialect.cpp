@@ -32,6 +32,7 @@ struct NamedTypes : OpAsmDialectInterface {
                          .Case<SharedType>([](Type) { return "smem"; })
                          .Case<FragmentType>([](Type) { return "fragment"; })
                          .Case<PackedType>([](Type) { return "packed"; })
+                         .Case<FactorsType>([](Type) { return "factors"; })
                          .Case<PendingType>([](Type) { return "pending"; })
                          .Case<TensorMemoryType>([](Type) { return "tmem"; })
                          .Case<PipeType>([](Type) { return "pipe"; })
@@ -213,6 +214,17 @@ LogicalResult PackedType::verify(Emit Error, ArrayRef<int64_t> Shape,
   if (Shape.size() != 2 || Shape[0] < 64 || Shape[0] % 64 || Shape[1] < 16 ||
       Shape[1] % 16)
     return Error() << "packed are a multiple of 64 rows and of 16 columns";
+  return success();
+}
+
+LogicalResult FactorsType::verify(Emit Error, ArrayRef<int64_t> Shape, Type A,
+                                  Type B) {
+  if (Shape.size() != 2 || Shape[0] < 64 || Shape[0] % 64 || Shape[1] < 16 ||
+      Shape[1] % 16)
+    return Error() << "factors are of a multiple of 64 rows and of 16 columns";
+  unsigned Bits = A.getIntOrFloatBitWidth();
+  if (Bits != B.getIntOrFloatBitWidth() || Bits > 32)
+    return Error() << "factors are of as many bits, not " << A << " and " << B;
   return success();
 }
 

@@ -72,6 +72,30 @@ LogicalResult CpAsyncWaitOp::verify() {
                        << int32_t(getInFlight());
 }
 
+/// What mma.sync asks of operands, more than all products do; `Tile`: that of
+/// a, where it is in shared memory.
+static LogicalResult verifySyncFactors(Operation *Op, const TileFactor &A,
+                                       const TileFactor &B, SharedType Tile,
+                                       Tf32 As) {
+  if (failed(verifyFactors(Op, A, B)))
+    return failure();
+  if (B.Element.getIntOrFloatBitWidth() == 8 &&
+      !(A.SumContiguous && B.SumContiguous))
+    return Op->emitOpError() << "on " << A.Element
+                             << " expected both operands contiguous along K";
+  if (As != Tf32::Rounded && !A.Element.isF32())
+    return Op->emitOpError() << "expected operands of f32 beside '"
+                             << stringifyTf32(As) << "', got " << A.Element;
+  if (!A.SumContiguous && Tile.getSwizzle() != 128)
+    return Op->emitOpError(
+        "expected a swizzle of 128 bytes for a transposed a");
+  if (A.Outer % 64 || B.Outer % 16)
+    return Op->emitOpError()
+           << "expected an M that is a multiple of 64 and an N of 16, got "
+           << A.Outer << " and " << B.Outer;
+  return success();
+}
+
 LogicalResult MmaSyncOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();
@@ -86,30 +110,52 @@ LogicalResult MmaSyncOp::verify() {
     return emitOpError() << "expected accumulators of "
                          << accumulatorOf(A.Element) << ", got "
                          << D.getElement();
-  if (B.Element.getIntOrFloatBitWidth() == 8 &&
-      !(A.SumContiguous && B.SumContiguous))
-    return emitOpError() << "on " << A.Element
-                         << " expected both operands contiguous along K";
-  if (getTf32() != Tf32::Rounded && !A.Element.isF32())
-    return emitOpError() << "expected operands of f32 beside '"
-                         << stringifyTf32(getTf32()) << "', got " << A.Element;
   if (isa<PackedType>(getA().getType()) && A.Element.isF32() && B.SumContiguous)
     return emitOpError("expected a b without 'transposed' beside packed f32");
   if (getPromoted() && !isa<Float8E4M3FNType, Float8E5M2Type>(A.Element))
     return emitOpError() << "expected operands of FP8 beside 'promoted', got "
                          << A.Element;
-  if (getATransposed() &&
-      cast<SharedType>(getA().getType()).getSwizzle() != 128)
-    return emitOpError("expected a swizzle of 128 bytes for a transposed a");
+  if (failed(verifySyncFactors(
+          *this, A, B, dyn_cast<SharedType>(getA().getType()), getTf32())))
+    return failure();
   int64_t M = A.Outer, N = B.Outer;
-  if (M % 64 || N % 16)
-    return emitOpError()
-           << "expected an M that is a multiple of 64 and an N of 16, got " << M
-           << " and " << N;
   if (D.getRows() != M || D.getColumns() != N)
     return emitOpError() << "expected a result of " << M << " rows and " << N
                          << " columns, got " << D.getRows() << " and "
                          << D.getColumns();
+  return success();
+}
+
+LogicalResult LoadFactorsOp::verify() {
+  TileFactor A = leftFactor(getA().getType(), getATransposed());
+  TileFactor B = rightFactor(getB().getType(), getBTransposed());
+  if (failed(verifySyncFactors(*this, A, B, getA().getType(), getTf32())))
+    return failure();
+  if (getTf32() == Tf32::Split)
+    return emitOpError("expected factors that are not 'split'");
+  int64_t Steps = A.Sum * int64_t(A.Element.getIntOrFloatBitWidth()) / 256;
+  if (getStep() >= Steps)
+    return emitOpError() << "expected a step less than " << Steps << ", got "
+                         << getStep();
+  FactorsType To = getFactors().getType();
+  if (To.getRows() != A.Outer || To.getColumns() != B.Outer ||
+      To.getA() != A.Element || To.getB() != B.Element)
+    return emitOpError()
+           << "expected a result of the operands' rows, columns and types, got "
+           << To;
+  return success();
+}
+
+LogicalResult MmaFactorsOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
+    return failure();
+  FactorsType From = getFactors().getType();
+  FragmentType D = getD().getType();
+  if (D.getShape() != From.getShape() ||
+      D.getElement() != accumulatorOf(From.getA()))
+    return emitOpError() << "expected a result of the factors' rows and "
+                            "columns, of "
+                         << accumulatorOf(From.getA()) << ", got " << D;
   return success();
 }
 

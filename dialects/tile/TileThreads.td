@@ -25,6 +25,10 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
     the others become zeros. Without a number all are copied. `memory` is aligned
     so that its pieces are.
 
+    With `row_stride`, what the region gives for a row is that many elements after
+    what it gives for the row above. Then a thread computes the first of its
+    addresses alone.
+
     Pieces of 1 and 2 bytes are loaded and stored by the thread itself, and are
     complete when the op ends. Others are complete after `tile.cp_async_wait`. The
     thread that copied a piece sees it then, other threads after a `tile.sync`.
@@ -38,9 +42,9 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
     tile.cp_async_commit
     ```
   }];
-  let arguments = (ins AnyMemRef:$memory, Tile_SharedType:$tile, I32Attr:$bytes);
+  let arguments = (ins AnyMemRef:$memory, Tile_SharedType:$tile, I32Attr:$bytes, Optional<Index>:$row_stride);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{$memory `into` $tile `by` $bytes attr-dict `:` type($memory) `,` qualified(type($tile)) $body}];
+  let assemblyFormat = [{$memory `into` $tile `by` $bytes (`row_stride` $row_stride^)? attr-dict `:` type($memory) `,` qualified(type($tile)) $body}];
   let hasVerifier = 1;
 }
 
@@ -334,6 +338,34 @@ def Tile_LoadPackedOp : Tile_Op<"load_packed"> {
   let arguments = (ins Tile_SharedType:$tile);
   let results = (outs Tile_PackedType:$packed);
   let assemblyFormat = "$tile attr-dict `:` qualified(type($tile)) `->` qualified(type($packed))";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadFactorsOp : Tile_Op<"load_factors"> {
+  let summary = "Loads what one mma.sync step multiplies of two tiles into registers (`ldmatrix`)";
+  let description = [{
+    The first half of a `tile.mma_sync`, for 32 bytes along K: step `step` of
+    them. A kernel can so load a step while it multiplies the one before, also
+    across barriers. The operands are as there. Factors of f32 are not `split`.
+
+    ```mlir
+    %f = tile.load_factors %a, %b step 1 : !a, !b -> !tile.factors<[128, 64], f16, f16>
+    %e = tile.mma_factors %f, %d : !tile.factors<[128, 64], f16, f16>, !d
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, UnitAttr:$a_transposed, UnitAttr:$b_transposed,
+                       I32Attr:$step, DefaultValuedAttr<Tile_Tf32, "::kpc::tile::Tf32::Rounded">:$tf32);
+  let results = (outs Tile_FactorsType:$factors);
+  let assemblyFormat = [{($tf32^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `step` $step
+                         attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($factors))}];
+  let hasVerifier = 1;
+}
+
+def Tile_MmaFactorsOp : Tile_Op<"mma_factors", [Pure, AllTypesMatch<["c", "d"]>]> {
+  let summary = "d = a·b + c of factors in registers (`mma.sync`), by the warps of one warpgroup";
+  let arguments = (ins Tile_FactorsType:$factors, Tile_FragmentType:$c);
+  let results = (outs Tile_FragmentType:$d);
+  let assemblyFormat = "$factors `,` $c attr-dict `:` qualified(type($factors)) `,` qualified(type($d))";
   let hasVerifier = 1;
 }
 

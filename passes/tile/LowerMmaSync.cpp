@@ -16,6 +16,9 @@
 /// word. What is packed in registers has the four words of each 16 columns
 /// side by side.
 ///
+/// tile.load_factors and tile.mma_factors are one such step in two ops: the
+/// words of a, then those of b.
+///
 /// With `cut` a word of f32 is made greater by what the instruction drops of it
 /// on average: half the last bit of tf32 over the mean of 1 / mantissa, which
 /// is 0.72 = 1 / (2 ln 2) where mantissas are spread as those of products are.
@@ -57,6 +60,105 @@ NVVM::MMATypes elementOf(Type Ty) {
                        : NVVM::MMATypes::tf32;
 }
 
+/// The values of a struct, and a struct of values.
+SmallVector<Value> unpack(OpBuilder &B, Location Loc, Value Struct,
+                          int64_t Count) {
+  SmallVector<Value> Each;
+  for (int64_t I = 0; I < Count; ++I)
+    Each.push_back(LLVM::ExtractValueOp::create(B, Loc, Struct, I));
+  return Each;
+}
+Value pack(OpBuilder &B, Location Loc, Type Ty, ArrayRef<Value> Each) {
+  Value Struct = LLVM::UndefOp::create(B, Loc, Ty);
+  for (auto [I, One] : llvm::enumerate(Each))
+    Struct = LLVM::InsertValueOp::create(B, Loc, Struct, One, I);
+  return Struct;
+}
+
+/// What is multiplied, and what it is summed up in.
+struct Kinds {
+  Type A, B, Sum;
+};
+
+class SyncProducts {
+public:
+  SyncProducts(OpBuilder &B, Location Loc, const Kinds &Of)
+      : B(B), Loc(Loc), Of(Of) {}
+
+  /// A thread's sums of 16 rows × 8 columns, of a result of so many columns.
+  static MutableArrayRef<Value> sumsOf(MutableArrayRef<Value> Sums,
+                                       int64_t Columns, int64_t Block,
+                                       int64_t Column) {
+    int64_t PerBlock = Columns / 2; // in 64 rows
+    return Sums.slice(Block * PerBlock + Column / 2, 4);
+  }
+
+  /// 16 rows × 8 columns more of the product.
+  void multiply(ArrayRef<Value> Left, ArrayRef<Value> Right,
+                MutableArrayRef<Value> Sums) const {
+    auto Turn = [&](ArrayRef<Value> Words) {
+      SmallVector<Value, 4> All;
+      for (Value Word : Words)
+        All.push_back(Of.A.isF16() ? LLVM::BitcastOp::create(
+                                         B, Loc, VectorType::get(2, Of.A), Word)
+                                         .getResult()
+                                   : Word); // all but f16 as they are
+      return All;
+    };
+    auto Four = LLVM::LLVMStructType::getLiteral(
+        B.getContext(), {Of.Sum, Of.Sum, Of.Sum, Of.Sum});
+    SmallVector<Value, 4> OfA = Turn(Left), OfB = Turn(Right);
+    if (isFp8(Of.A)) {
+      multiplyFp8(Four, OfA, OfB, Sums);
+      return;
+    }
+    std::optional<NVVM::MMAIntOverflow> Overflow;
+    if (Of.Sum.isInteger())
+      Overflow = NVVM::MMAIntOverflow::wrapped;
+    int64_t K = StepBytes * 8 / int64_t(Of.A.getIntOrFloatBitWidth());
+    auto Mma = NVVM::MmaOp::create(
+        B, Loc, Four, OfA, OfB, SmallVector<Value, 4>(Sums),
+        ArrayRef<int64_t>{16, 8, K}, std::nullopt, Overflow,
+        std::array<NVVM::MMATypes, 2>{elementOf(Of.A), elementOf(Of.B)},
+        std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                       NVVM::MMALayout::col});
+    for (auto [I, One] : llvm::enumerate(Sums))
+      One = LLVM::ExtractValueOp::create(B, Loc, Mma, I);
+  }
+  /// 16 columns of all rows more.
+  void multiplyColumns(ArrayRef<Value> Left, ArrayRef<Value> Right,
+                       int64_t Columns, int64_t Column,
+                       MutableArrayRef<Value> Sums) const {
+    for (int64_t Block = 0; Block < int64_t(Left.size()) / 4; ++Block)
+      for (int64_t Half = 0; Half < 2; ++Half)
+        multiply(Left.slice(4 * Block, 4), Right.slice(2 * Half, 2),
+                 sumsOf(Sums, Columns, Block, Column + 8 * Half));
+  }
+
+private:
+  /// NVVM's op has no FP8, LLVM's intrinsics have.
+  void multiplyFp8(Type Four, ArrayRef<Value> OfA, ArrayRef<Value> OfB,
+                   MutableArrayRef<Value> Sums) const {
+    auto Word = [](Type Ty) {
+      return isa<Float8E4M3FNType>(Ty) ? "e4m3" : "e5m2";
+    };
+    SmallVector<Value> Operands(OfA);
+    Operands.append(OfB.begin(), OfB.end());
+    Operands.append(Sums.begin(), Sums.end());
+    auto Mma = LLVM::CallIntrinsicOp::create(
+        B, Loc, Four,
+        B.getStringAttr(Twine("llvm.nvvm.mma.m16n8k32.row.col.f32.") +
+                        Word(Of.A) + "." + Word(Of.B) + ".f32"),
+        Operands);
+    for (auto [I, One] : llvm::enumerate(Sums))
+      One = LLVM::ExtractValueOp::create(B, Loc, Mma.getResult(0), I);
+  }
+
+  OpBuilder &B;
+  Location Loc;
+  Kinds Of;
+};
+
 struct LowerMmaSync : TilePattern<MmaSyncOp> {
   using TilePattern::TilePattern;
 
@@ -75,10 +177,8 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
                     Op.getBTransposed(), /*InPairs=*/!A && IsWide);
     int64_t K = Op.getBTransposed() ? TileB.getColumns() : TileB.getRows();
     int64_t Steps = K * TileB.getElementBits() / 8 / StepBytes;
-    SmallVector<Value> Sums;
-    for (int64_t I = 0; I < D.getPerThread(); ++I)
-      Sums.push_back(
-          LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getC(), I));
+    SmallVector<Value> Sums =
+        unpack(Rewriter, Loc, Adaptor.getC(), D.getPerThread());
     auto Left = [&](int64_t Step, int64_t Row) -> MatrixRegisters {
       if (A)
         return A->load(Step, Row, Op.getTf32());
@@ -91,11 +191,8 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
       multiplyInParts(Rewriter, Op, Left, B, Steps, Sums);
     else
       multiplyAll(Rewriter, Op, Left, B, Steps, Sums);
-    Value Result = LLVM::UndefOp::create(Rewriter, Loc,
-                                         getTypeConverter()->convertType(D));
-    for (auto [I, Sum] : llvm::enumerate(Sums))
-      Result = LLVM::InsertValueOp::create(Rewriter, Loc, Result, Sum, I);
-    Rewriter.replaceOp(Op, Result);
+    Rewriter.replaceOp(
+        Op, pack(Rewriter, Loc, getTypeConverter()->convertType(D), Sums));
     return success();
   }
 
@@ -113,30 +210,23 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   using LoadLeft =
       llvm::function_ref<MatrixRegisters(int64_t Step, int64_t Row)>;
 
-  /// A thread's sums of 16 rows × 8 columns.
-  static MutableArrayRef<Value> sumsOf(MutableArrayRef<Value> Sums,
-                                       MmaSyncOp Op, int64_t Block,
-                                       int64_t Column) {
-    int64_t PerBlock = Op.getD().getType().getColumns() / 2; // in 64 rows
-    return Sums.slice(Block * PerBlock + Column / 2, 4);
+  static Kinds kindsOf(MmaSyncOp Op) {
+    return {leftFactor(Op.getA().getType(), false).Element,
+            Op.getB().getType().getElement(), Op.getD().getType().getElement()};
   }
 
   static void multiplyAll(OpBuilder &Builder, MmaSyncOp Op, LoadLeft A,
                           MatrixOperand &B, int64_t Steps,
                           MutableArrayRef<Value> Sums) {
     FragmentType D = Op.getD().getType();
+    SyncProducts Products(Builder, Op.getLoc(), kindsOf(Op));
     for (int64_t Step = 0; Step < Steps; ++Step) {
-      SmallVector<MatrixRegisters> Left;
+      SmallVector<Value> Left;
       for (int64_t Row = 0; Row < D.getRows(); Row += 64)
-        Left.push_back(A(Step, Row));
-      for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
-        MatrixRegisters Right = B.load(Step, Column, Op.getTf32());
-        for (auto [Block, Rows] : llvm::enumerate(Left))
-          for (int64_t Half = 0; Half < 2; ++Half)
-            multiply(Builder, Op, Rows.High,
-                     ArrayRef(Right.High).slice(2 * Half, 2),
-                     sumsOf(Sums, Op, int64_t(Block), Column + 8 * Half));
-      }
+        llvm::append_range(Left, A(Step, Row).High);
+      for (int64_t Column = 0; Column < D.getColumns(); Column += 16)
+        Products.multiplyColumns(Left, B.load(Step, Column, Op.getTf32()).High,
+                                 D.getColumns(), Column, Sums);
     }
   }
 
@@ -148,13 +238,14 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     FragmentType D = Op.getD().getType();
     Location Loc = Op.getLoc();
     int64_t Blocks = D.getRows() / 64;
+    SyncProducts Multiply(Builder, Loc, kindsOf(Op));
     using Part = SmallVector<Value, 4> MatrixRegisters::*;
     constexpr std::pair<Part, Part> Products[] = {
         {&MatrixRegisters::Low, &MatrixRegisters::High},
         {&MatrixRegisters::High, &MatrixRegisters::Low},
         {&MatrixRegisters::High, &MatrixRegisters::High}};
-    auto Kinds = Op.getTf32() == Tf32::Split ? ArrayRef(Products)
-                                             : ArrayRef(Products).take_back();
+    auto Used = Op.getTf32() == Tf32::Split ? ArrayRef(Products)
+                                            : ArrayRef(Products).take_back();
     Value Zero =
         LLVM::ConstantOp::create(Builder, Loc, Builder.getF32FloatAttr(0));
     for (int64_t First = 0; First < Steps; First += StepsOfSum) {
@@ -168,77 +259,71 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
         for (int64_t Step = First; Step < End; ++Step) {
           MatrixRegisters Right = B.load(Step, Column, Op.getTf32());
           auto Rows = ArrayRef(Left).slice((Step - First) * Blocks, Blocks);
-          for (auto [OfA, OfB] : Kinds)
+          for (auto [OfA, OfB] : Used)
             for (int64_t Part = 0; Part < Blocks * 2; ++Part)
-              multiply(Builder, Op, Rows[Part / 2].*OfA,
-                       ArrayRef(Right.*OfB).slice(2 * (Part % 2), 2),
-                       MutableArrayRef<Value>(Parts).slice(4 * Part, 4));
+              Multiply.multiply(
+                  Rows[Part / 2].*OfA,
+                  ArrayRef(Right.*OfB).slice(2 * (Part % 2), 2),
+                  MutableArrayRef<Value>(Parts).slice(4 * Part, 4));
         }
         for (int64_t Part = 0; Part < Blocks * 2; ++Part)
           for (auto [Sum, More] :
-               llvm::zip(sumsOf(Sums, Op, Part / 2, Column + 8 * (Part % 2)),
+               llvm::zip(SyncProducts::sumsOf(Sums, D.getColumns(), Part / 2,
+                                              Column + 8 * (Part % 2)),
                          ArrayRef(Parts).slice(4 * Part, 4)))
             Sum = LLVM::FAddOp::create(Builder, Loc, Sum, More);
       }
     }
   }
+};
 
-  /// 16 rows × 8 columns more of the product.
-  static void multiply(OpBuilder &B, MmaSyncOp Op, ArrayRef<Value> Left,
-                       ArrayRef<Value> Right, MutableArrayRef<Value> Sums) {
+struct LowerLoadFactors : TilePattern<LoadFactorsOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(LoadFactorsOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    Type Element = leftFactor(Op.getA().getType(), false).Element,
-         OtherElement = Op.getB().getType().getElement();
-    auto Turn = [&](ArrayRef<Value> Words) {
-      SmallVector<Value, 4> All;
-      for (Value Word : Words)
-        All.push_back(Element.isF16()
-                          ? LLVM::BitcastOp::create(
-                                B, Loc, VectorType::get(2, Element), Word)
-                                .getResult()
-                          : Word); // all but f16 as they are
-      return All;
-    };
-    Type Sum = Op.getD().getType().getElement();
-    auto Four =
-        LLVM::LLVMStructType::getLiteral(B.getContext(), {Sum, Sum, Sum, Sum});
-    SmallVector<Value, 4> OfA = Turn(Left), OfB = Turn(Right);
-    if (isFp8(Element)) {
-      multiplyFp8(B, Loc, Element, OtherElement, Four, OfA, OfB, Sums);
-      return;
-    }
-    std::optional<NVVM::MMAIntOverflow> Overflow;
-    if (Sum.isInteger())
-      Overflow = NVVM::MMAIntOverflow::wrapped;
-    int64_t K = StepBytes * 8 / int64_t(Element.getIntOrFloatBitWidth());
-    auto Mma =
-        NVVM::MmaOp::create(B, Loc, Four, OfA, OfB, SmallVector<Value, 4>(Sums),
-                            ArrayRef<int64_t>{16, 8, K}, std::nullopt, Overflow,
-                            std::array<NVVM::MMATypes, 2>{
-                                elementOf(Element), elementOf(OtherElement)},
-                            std::array<NVVM::MMALayout, 2>{
-                                NVVM::MMALayout::row, NVVM::MMALayout::col});
-    for (auto [I, One] : llvm::enumerate(Sums))
-      One = LLVM::ExtractValueOp::create(B, Loc, Mma, I);
+    FactorsType Ty = Op.getFactors().getType();
+    MatrixOperand A(Rewriter, Loc, Op.getA().getType(), Adaptor.getA(), Place,
+                    /*IsA=*/true, !Op.getATransposed());
+    MatrixOperand B(Rewriter, Loc, Op.getB().getType(), Adaptor.getB(), Place,
+                    /*IsA=*/false, Op.getBTransposed());
+    SmallVector<Value> Words;
+    for (int64_t Row = 0; Row < Ty.getRows(); Row += 64)
+      llvm::append_range(Words, A.load(Op.getStep(), Row, Op.getTf32()).High);
+    for (int64_t Column = 0; Column < Ty.getColumns(); Column += 16)
+      llvm::append_range(Words,
+                         B.load(Op.getStep(), Column, Op.getTf32()).High);
+    Rewriter.replaceOp(
+        Op, pack(Rewriter, Loc, getTypeConverter()->convertType(Ty), Words));
+    return success();
   }
+};
 
-  /// NVVM's op has no FP8, LLVM's intrinsics have.
-  static void multiplyFp8(OpBuilder &B, Location Loc, Type A, Type Other,
-                          Type Four, ArrayRef<Value> OfA, ArrayRef<Value> OfB,
-                          MutableArrayRef<Value> Sums) {
-    auto Word = [](Type Ty) {
-      return isa<Float8E4M3FNType>(Ty) ? "e4m3" : "e5m2";
-    };
-    SmallVector<Value> Operands(OfA);
-    Operands.append(OfB.begin(), OfB.end());
-    Operands.append(Sums.begin(), Sums.end());
-    auto Mma = LLVM::CallIntrinsicOp::create(
-        B, Loc, Four,
-        B.getStringAttr(Twine("llvm.nvvm.mma.m16n8k32.row.col.f32.") + Word(A) +
-                        "." + Word(Other) + ".f32"),
-        Operands);
-    for (auto [I, One] : llvm::enumerate(Sums))
-      One = LLVM::ExtractValueOp::create(B, Loc, Mma.getResult(0), I);
+struct LowerMmaFactors : TilePattern<MmaFactorsOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(MmaFactorsOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    FactorsType Ty = Op.getFactors().getType();
+    FragmentType D = Op.getD().getType();
+    SmallVector<Value> Words = unpack(Rewriter, Loc, Adaptor.getFactors(),
+                                      Ty.getPerThread()),
+                       Sums = unpack(Rewriter, Loc, Adaptor.getC(),
+                                     D.getPerThread());
+    ArrayRef<Value> Left = ArrayRef(Words).take_front(Ty.getRows() / 16),
+                    Right = ArrayRef(Words).drop_front(Left.size());
+    SyncProducts Products(Rewriter, Loc,
+                          {Ty.getA(), Ty.getB(), D.getElement()});
+    for (int64_t Column = 0; Column < D.getColumns(); Column += 16)
+      Products.multiplyColumns(Left, Right.slice(Column / 4, 4), D.getColumns(),
+                               Column, Sums);
+    Rewriter.replaceOp(
+        Op, pack(Rewriter, Loc, getTypeConverter()->convertType(D), Sums));
+    return success();
   }
 };
 
@@ -271,6 +356,7 @@ struct LowerLoadPacked : TilePattern<LoadPackedOp> {
 void kpc::tile::populateMultiplyPatterns(const TypeConverter &Types,
                                          RewritePatternSet &Patterns,
                                          const ThreadPlace &Place) {
-  Patterns.add<LowerMmaSync, LowerLoadPacked>(Types, Patterns.getContext(),
-                                              Place);
+  Patterns
+      .add<LowerMmaSync, LowerLoadPacked, LowerLoadFactors, LowerMmaFactors>(
+          Types, Patterns.getContext(), Place);
 }

@@ -51,6 +51,8 @@ public:
   }
 
   int64_t count() const { return (Total + Threads - 1) / Threads; }
+  /// Rows from a thread's piece to its next; 0: they differ.
+  int64_t rowsApart() const { return Regular ? Threads / PerRow : 0; }
   /// Not every thread has a piece of this number.
   bool isPartial(int64_t Number) const {
     return (Number + 1) * Threads > Total;
@@ -181,16 +183,31 @@ private:
     Value Base =
         memref::ExtractAlignedPointerAsIndexOp::create(B, Loc, Op.getMemory());
     Type Global = LLVM::LLVMPointerType::get(Op.getContext(), 1);
+    // Pointers, of whose offsets LLVM makes constants and loop invariants.
+    auto Index = [&](int64_t V) -> Value {
+      return arith::ConstantIndexOp::create(B, Loc, V);
+    };
+    auto PointerAt = [&](Value From, Value Elements) -> Value {
+      Value Offset =
+          arith::MulIOp::create(B, Loc, Elements, Index(ElementBytes));
+      Value Bytes = arith::IndexCastOp::create(B, Loc, B.getI64Type(), Offset);
+      return LLVM::GEPOp::create(B, Loc, Global, B.getI8Type(), From,
+                                 ArrayRef<LLVM::GEPArg>{Bytes});
+    };
+    Value Word = arith::IndexCastOp::create(B, Loc, B.getI64Type(), Base);
+    Value Start = LLVM::IntToPtrOp::create(B, Loc, Global, Word);
+    Value Pointer, Apart;
+    if (Op.getRowStride() && All.rowsApart() && !All.isPartial(All.count() - 1))
+      Apart = arith::MulIOp::create(B, Loc, Op.getRowStride(),
+                                    Index(All.rowsApart()));
     for (int64_t I = 0; I < All.count(); ++I) {
       Pieces::Piece Piece = All.at(I);
       whereThere(B, Loc, All, I, [&] {
         Source From = sourceOf(B, Op.getBody().front(), Piece);
-        Value Size = arith::ConstantIndexOp::create(B, Loc, ElementBytes);
-        Value Offset = arith::MulIOp::create(B, Loc, From.At, Size);
-        Value Address = arith::IndexCastOp::create(
-            B, Loc, B.getI64Type(),
-            arith::AddIOp::create(B, Loc, Base, Offset));
-        Value Pointer = LLVM::IntToPtrOp::create(B, Loc, Global, Address);
+        if (I == 0 || !Apart)
+          Pointer = PointerAt(Start, From.At);
+        else
+          Pointer = PointerAt(Pointer, Apart);
         Value Count;
         if (From.Count) {
           // Bytes that are there: 0 to all of the piece's.

@@ -62,6 +62,10 @@ void addConversions(TypeConverter &Types) {
     SmallVector<Type> Each(Ty.getPerThread(), Word(Ty));
     return LLVM::LLVMStructType::getLiteral(Ty.getContext(), Each);
   });
+  Types.addConversion([=](FactorsType Ty) {
+    SmallVector<Type> Each(Ty.getPerThread(), Word(Ty));
+    return LLVM::LLVMStructType::getLiteral(Ty.getContext(), Each);
+  });
   Types.addConversion([=](PendingType Ty) {
     FragmentType Of = Ty.getFragment();
     if (!Of.isTmemLayout())

@@ -380,3 +380,48 @@ func.func @f(%a: !a, %s: !s, %i: index, %c: !tile.fragment<[192, 192], f32>) {
   %d = tile.mma_scaled mxfp4 %a scales %s, %a scales %s rows [%i, %i], %c : !a, !s, !a, !s -> !tile.fragment<[192, 192], f32>
   return
 }
+
+// -----
+
+!t = !tile.smem<[64, 64], bf16, swizzle 128>
+func.func @f(%a: !t) {
+  // expected-error @below {{'tile.load_factors' op expected a step less than 4, got 4}}
+  %d = tile.load_factors %a, %a transposed step 4 : !t, !t -> !tile.factors<[64, 64], bf16, bf16>
+  return
+}
+
+// -----
+
+!t = !tile.smem<[64, 64], bf16, swizzle 128>
+func.func @f(%a: !t) {
+  // expected-error @below {{'tile.load_factors' op expected a result of the operands' rows, columns and types, got '!tile.factors<[64, 64], f16, f16>'}}
+  %d = tile.load_factors %a, %a transposed step 0 : !t, !t -> !tile.factors<[64, 64], f16, f16>
+  return
+}
+
+// -----
+
+!t = !tile.smem<[64, 8], f32, swizzle 32>
+func.func @f(%a: !t) {
+  // expected-error @below {{'tile.load_factors' op expected factors that are not 'split'}}
+  %d = tile.load_factors split %a, %a transposed step 0 : !t, !t -> !tile.factors<[64, 64], f32, f32>
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.factors<[64, 64], i8, ui8>, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_factors' op expected a result of the factors' rows and columns, of 'i32', got '!tile.fragment<[64, 64], f32>'}}
+  %d = tile.mma_factors %f, %c : !tile.factors<[64, 64], i8, ui8>, !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+// expected-error @below {{factors are of a multiple of 64 rows and of 16 columns}}
+func.func @f(%f: !tile.factors<[64, 24], f16, f16>)
+
+// -----
+
+// expected-error @below {{factors are of as many bits, not 'f16' and 'i8'}}
+func.func @f(%f: !tile.factors<[64, 32], f16, i8>)

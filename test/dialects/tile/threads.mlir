@@ -45,7 +45,12 @@ gpu.module @kernels {
     %held = tile.load_packed %a : !a -> !tile.packed<[64, 64], bf16>
     // CHECK: tile.mma_sync %[[HELD]], %{{.*}}, %{{.*}} : !packed, !smem1 -> !fragment
     %f = tile.mma_sync %held, %b, %e : !tile.packed<[64, 64], bf16>, !b -> !d
-    %out = tile.map %f at [%n, %n] within [%n, %n] : !d -> !out {
+    // A step of 32 bytes along K, in two ops.
+    // CHECK: %[[STEP:.*]] = tile.load_factors %{{.*}}, %{{.*}} step 1 : !smem, !smem1 -> !factors
+    %step = tile.load_factors %a, %b step 1 : !a, !b -> !tile.factors<[64, 128], bf16, bf16>
+    // CHECK: tile.mma_factors %[[STEP]], %{{.*}} : !factors, !fragment
+    %g = tile.mma_factors %step, %f : !tile.factors<[64, 128], bf16, bf16>, !d
+    %out = tile.map %g at [%n, %n] within [%n, %n] : !d -> !out {
     ^bb0(%v: f32, %row: index, %column: index):
       %r = arith.truncf %v : f32 to bf16
       tile.yield %r : bf16
@@ -86,6 +91,8 @@ gpu.module @kernels {
     %p = tile.pack %t : !tile.fragment<[64, 64], f32> -> !tile.packed<[64, 64], f32>
     // CHECK: tile.mma_sync cut %{{.*}}, %{{.*}}, %{{.*}} : !packed{{.*}}, !smem{{.*}} -> !fragment
     %e = tile.mma_sync cut %p, %v, %t : !tile.packed<[64, 64], f32>, !tile.smem<[64, 64], f32, swizzle 128> -> !tile.fragment<[64, 64], f32>
+    // CHECK: tile.load_factors cut %{{.*}}, %{{.*}} transposed step 0
+    %s = tile.load_factors cut %a, %a transposed step 0 : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[64, 8], f32, swizzle 32> -> !tile.factors<[64, 64], f32, f32>
     // CHECK: tile.any_nan %{{.*}} : !fragment
     %any = tile.any_nan %d : !tile.fragment<[64, 64], f32>
     gpu.return

@@ -19,9 +19,10 @@ gpu.module @m {
     // CHECK: nvvm.barrier
     tile.barrier_init
     // CHECK: %[[BASE:.*]] = memref.extract_aligned_pointer_as_index %arg0
+    // CHECK: %[[FROM:.*]] = llvm.inttoptr %{{.*}} : i64 to !llvm.ptr<1>
     // CHECK: %[[TO:.*]] = llvm.getelementptr
     // CHECK: %[[COUNT:.*]] = arith.subi %arg1, %[[COLUMN:.*]] : index
-    // CHECK: llvm.inttoptr %{{.*}} : i64 to !llvm.ptr<1>
+    // CHECK: llvm.getelementptr %[[FROM]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
     // CHECK: %[[LEAST:.*]] = arith.maxsi %[[COUNT]], %[[C0]] : index
     // CHECK: %[[THERE:.*]] = arith.minsi %[[LEAST]], %[[C8]] : index
     // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
@@ -40,6 +41,28 @@ gpu.module @m {
     tile.cp_async_commit
     // CHECK: nvvm.cp.async.wait.group 1
     tile.cp_async_wait<1>
+    gpu.return
+  }
+
+  // With a stride of rows, the second piece is 32 of them after the first. Its own number of elements is the region's.
+  // CHECK-LABEL: gpu.func @strided(%arg0: memref<?xbf16>, %arg1: index)
+  gpu.func @strided(%x: memref<?xbf16>, %n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
+    %a = tile.alloc : !a
+    tile.barrier_init
+    // CHECK: %[[FIRST:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+    // CHECK: nvvm.cp.async.shared.global %{{.*}}, %[[FIRST]], 16
+    // CHECK: %[[BYTES:.*]] = arith.muli %arg1, %[[C64]] : index
+    // CHECK: %[[MORE:.*]] = arith.index_cast %[[BYTES]] : index to i64
+    // CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[FIRST]][%[[MORE]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+    // CHECK: nvvm.cp.async.shared.global %{{.*}}, %[[SECOND]], 16, cache = cg, %{{.*}} : !llvm.ptr<3>
+    tile.cp_async %x into %a by 16 row_stride %n : memref<?xbf16>, !a {
+    ^bb0(%row: index, %column: index):
+      %line = arith.muli %row, %n : index
+      %at = arith.addi %line, %column : index
+      %count = arith.subi %n, %row : index
+      tile.yield_address %at, %count
+    }
     gpu.return
   }
 
@@ -171,6 +194,30 @@ gpu.module @m {
     // CHECK-COUNT-4: nvvm.mma.sync
     // CHECK-NOT: nvvm.mma.sync
     %d = tile.mma_sync %p, %b transposed, %c : !tile.packed<[128, 32], bf16>, !tile.smem<[16, 32], bf16, swizzle 64> -> !tile.fragment<[128, 16], f32>
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !tile.fragment<[128, 16], f32> -> !tile.fragment<[128, 16], f32> {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
+  // A step of K in two ops: loads of 64 rows each and of 16 columns, from 32 bytes on, and then the products.
+  // CHECK-LABEL: gpu.func @factors
+  gpu.func @factors(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc : !tile.smem<[128, 32], bf16, swizzle 64>
+    %b = tile.alloc : !tile.smem<[16, 32], bf16, swizzle 64>
+    tile.barrier_init
+    // CHECK-COUNT-3: nvvm.ldmatrix
+    // CHECK-NOT: nvvm.ldmatrix
+    %f = tile.load_factors %a, %b transposed step 1 : !tile.smem<[128, 32], bf16, swizzle 64>, !tile.smem<[16, 32], bf16, swizzle 64> -> !tile.factors<[128, 16], bf16, bf16>
+    // CHECK: nvvm.barrier
+    tile.sync block
+    %c = tile.splat %zero : f32 -> !tile.fragment<[128, 16], f32>
+    // CHECK-COUNT-4: nvvm.mma.sync
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.mma_factors %f, %c : !tile.factors<[128, 16], bf16, bf16>, !tile.fragment<[128, 16], f32>
     %e = tile.map %d at [%i, %i] within [%i, %i] : !tile.fragment<[128, 16], f32> -> !tile.fragment<[128, 16], f32> {
     ^bb0(%v: f32, %row: index, %column: index):
       memref.store %v, %sink[] : memref<f32>

@@ -226,8 +226,9 @@ void AttentionMmaSync::copyRows(const HeadRows &From, Value FirstRow,
     if (Line != Whole.getColumns())
       To = tile::SubviewColumnsOp::create(W.B, W.Loc, OneLine, Tile,
                                           W.index(First));
-    auto Copy = tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, To,
-                                        uint32_t(PieceBytes));
+    auto Copy =
+        tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, To,
+                                uint32_t(PieceBytes), /*row_stride=*/Value());
     OpBuilder::InsertionGuard Guard(W.B);
     Type Index = W.B.getIndexType();
     Block *Body =

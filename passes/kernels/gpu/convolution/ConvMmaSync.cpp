@@ -112,6 +112,8 @@ private:
   Value countColumns() override { return valueOf(W, Form, P.N); }
   Piece pieceOfA(Value Row, Value K) override;
   Piece pieceOfB(Value Column, Value K) override;
+  /// The places of pixels take the registers, and copies are branches.
+  bool loadsAhead() const override { return false; }
 
   InSum inSum(Value K);
   Value below(Value V, Value Bound) {

@@ -140,12 +140,13 @@ private:
     });
   }
 
-  Value multiplyTiles(Value Stage, Value Left, Value Right, Value FirstOfA,
-                      Value FirstOfB, Value Acc, tile::Tf32) override {
+  Value multiplyTiles(Value Stage, const Factors &Of, Value Acc,
+                      tile::Tf32) override {
     return tile::MmaScaledOp::create(
-        W.B, W.Loc, Acc.getType(), G.Format, Left, stageOfScales(OfA, Stage),
-        Right, stageOfScales(OfB, Stage), FirstOfA, FirstOfB, Acc);
+        W.B, W.Loc, Acc.getType(), G.Format, Of.Left, stageOfScales(OfA, Stage),
+        Of.Right, stageOfScales(OfB, Stage), Of.FirstOfA, Of.FirstOfB, Acc);
   }
+  bool loadsAhead() const override { return false; }
 
   ScaledGemm &G;
   Scales OfA, OfB;

@@ -63,9 +63,8 @@ int64_t pieceOf(const GemmMatch &P, const Matrix &M, const Expr &Stride) {
                           divisorOfBatches(P, M) % Elements))
     Elements /= 2;
   // What cp.async has no pieces for goes one by one.
-  constexpr int64_t LeastCopy = 4;
-  return Elements * ElementBytes < LeastCopy ? ElementBytes
-                                             : Elements * ElementBytes;
+  return Elements * ElementBytes < LeastCopyBytes ? ElementBytes
+                                                  : Elements * ElementBytes;
 }
 
 class GemmMmaSync : public MmaSyncGemm {
@@ -90,6 +89,11 @@ private:
       SecondB.AlongK = B.AlongK;
       open(SecondB, OfSecond, M, B.AlongK ? M.ColumnStride : M.RowStride,
            ColumnCount);
+    }
+    if (loadsAhead()) {
+      A.RowStride = OfA.Stride;
+      B.RowStride = OfB.Stride;
+      SecondB.RowStride = OfSecond.Stride;
     }
     int64_t Divisor = P.Facts.divisor(P.K);
     WholeSteps = Divisor % S.TileK == 0;
@@ -117,20 +121,55 @@ private:
     return pieceOfLines(SecondB, OfSecond, Column, At);
   }
 
-  /// Rows of A and columns of B beyond the end are the last ones again, which
-  /// are computed and not stored; beyond the sum there are zeros.
+  /// Rows of A, columns of B and elements of K beyond the end are zeros. Where
+  /// a thread copies elements itself, rows and columns are the last ones again,
+  /// so that each load is no branch; they are computed and not stored.
   Piece pieceOfLines(const Source &From, const Lines &Of, Value Mn, Value K) {
-    if (From.AlongK) {
-      Value Line = least(Mn, sub(Of.Extent, W.index(1)));
-      Value At = W.add(W.add(W.mul(Line, Of.Stride), Of.Base), K);
-      return {At, WholeSteps ? Value() : sub(KSize, K)};
+    bool IsA = &From == &A;
+    const Expr &Size = IsA ? P.M : P.N;
+    bool WholeTiles =
+        P.Facts.divisor(Size) % (IsA ? S.TileM : resultColumns()) == 0;
+    if (!From.AlongK) {
+      Value At = W.add(W.add(W.mul(K, Of.Stride), Of.Base), Mn);
+      Value Count = WholeTiles ? Value() : countFrom(From, Mn, Of.Extent, Size);
+      return {At, WholeSteps ? Count : where(From, W.less(K, KSize), Count)};
     }
-    Value At = W.add(W.add(W.mul(K, Of.Stride), Of.Base), Mn);
-    Value Count = sub(Of.Extent, Mn);
-    if (!WholeSteps)
-      Count = arith::SelectOp::create(W.B, W.Loc, W.less(K, KSize), Count,
-                                      W.index(0));
+    bool Repeats = !From.RowStride && !WholeTiles;
+    Value Line = Repeats ? least(Mn, sub(Of.Extent, W.index(1))) : Mn;
+    Value At = W.add(W.add(W.mul(Line, Of.Stride), Of.Base), K);
+    Value Count = WholeSteps ? Value() : countFrom(From, K, KSize, P.K);
+    if (!Repeats && !WholeTiles)
+      Count = where(From, isInTile(Mn, IsA ? FirstRow : FirstColumn, Of.Extent),
+                    Count);
     return {At, Count};
+  }
+
+  /// Whether a row of A, or a column of B, exists. Of 32 bits and with what
+  /// changes from step to step, so that no step keeps an answer for each piece
+  /// in registers.
+  Value isInTile(Value Mn, Value First, Value Extent) {
+    Value Left = sub(Extent, First);
+    if (Exists)
+      Left = arith::SelectOp::create(W.B, W.Loc, Exists, Left, W.index(0));
+    Left = least(Left, W.index(std::max(S.TileM, S.TileN)));
+    return arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::slt,
+                                 toI32(sub(Mn, First)), toI32(Left));
+  }
+
+  /// `Count` elements, or all of a piece, where `Exists`; else none.
+  Value where(const Source &From, Value Exists, Value Count = {}) {
+    return arith::SelectOp::create(W.B, W.Loc, Exists,
+                                   Count ? Count : W.index(elementsOf(From)),
+                                   W.index(0));
+  }
+
+  /// How many elements there are from `At` on, to `End`. A choice of all or
+  /// none where pieces are whole: then it takes a predicate, no arithmetic.
+  Value countFrom(const Source &From, Value At, Value End, const Expr &Size) {
+    int64_t Elements = elementsOf(From);
+    if (P.Facts.divisor(Size) % Elements)
+      return sub(End, At);
+    return where(From, W.less(At, End));
   }
 
   Lines OfA, OfB, OfSecond;

@@ -115,18 +115,26 @@ void MmaSyncGemm::placeBlock() {
 
 void MmaSyncGemm::gather(const Source &From, Value Stage,
                          function_ref<Piece(Value, Value)> PieceAt) {
-  auto Gather = tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, Stage,
-                                        uint32_t(From.PieceBytes));
+  auto Gather =
+      tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, Stage,
+                              uint32_t(From.PieceBytes), From.RowStride);
   OpBuilder::InsertionGuard Guard(W.B);
   Type Index = W.B.getIndexType();
   Block *Body =
       W.B.createBlock(&Gather.getBody(), {}, {Index, Index}, {W.Loc, W.Loc});
   Piece One = PieceAt(Body->getArgument(0), Body->getArgument(1));
+  if (Exists) {
+    Value All = W.index(elementsOf(From));
+    One.Count = arith::SelectOp::create(
+        W.B, W.Loc, Exists, One.Count ? One.Count : All, W.index(0));
+  }
   tile::YieldAddressOp::create(W.B, W.Loc, One.At, One.Count);
 }
 
-/// Begins the copies of the step along K that begins at `Step`.
-void MmaSyncGemm::fill(Value Stage, Value Step) {
+/// Begins the copies of the step along K that begins at `Step`; zeros where
+/// `IsThere` is false.
+void MmaSyncGemm::fill(Value Stage, Value Step, Value IsThere) {
+  Exists = IsThere;
   gather(A, stageOf(RingA, A, S.TileM, Stage), [&](Value Row, Value Column) {
     return pieceOfA(W.add(FirstRow, A.AlongK ? Row : Column),
                     W.add(Step, A.AlongK ? Column : Row));
@@ -166,8 +174,8 @@ void MmaSyncGemm::fillB(Value Stage, Value Step) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// This warpgroup's part of a stage's product.
-Value MmaSyncGemm::multiply(Value Stage, Value Acc, tile::Tf32 As) {
+/// What this warpgroup multiplies of a stage.
+MmaSyncGemm::Factors MmaSyncGemm::factorsOf(Value Stage) {
   auto Mine = [&](Value Ring, const Source &From, int64_t Extent, Value Number,
                   int64_t OfGroup) -> Value {
     Value Tile = stageOf(Ring, From, Extent, Stage);
@@ -178,18 +186,57 @@ Value MmaSyncGemm::multiply(Value Stage, Value Acc, tile::Tf32 As) {
   Value Down = W.index(S.groupsDown());
   Value RowGroup = W.B.createOrFold<arith::RemUIOp>(W.Loc, Group, Down),
         ColumnGroup = W.B.createOrFold<arith::DivUIOp>(W.Loc, Group, Down);
-  Value Left = Mine(RingA, A, S.TileM, RowGroup, S.WarpgroupM),
-        Right = Mine(RingB, B, S.TileN, ColumnGroup, S.WarpgroupN);
-  return multiplyTiles(Stage, Left, Right,
-                       W.mul(RowGroup, W.index(S.WarpgroupM)),
-                       W.mul(ColumnGroup, W.index(S.WarpgroupN)), Acc, As);
+  return {Mine(RingA, A, S.TileM, RowGroup, S.WarpgroupM),
+          Mine(RingB, B, S.TileN, ColumnGroup, S.WarpgroupN),
+          W.mul(RowGroup, W.index(S.WarpgroupM)),
+          W.mul(ColumnGroup, W.index(S.WarpgroupN))};
 }
 
-Value MmaSyncGemm::multiplyTiles(Value, Value Left, Value Right, Value, Value,
-                                 Value Acc, tile::Tf32 As) {
-  return tile::MmaSyncOp::create(W.B, W.Loc, Acc.getType(), Left, Right, Acc,
-                                 !A.AlongK, B.AlongK, As,
+Value MmaSyncGemm::multiplyTiles(Value, const Factors &Of, Value Acc,
+                                 tile::Tf32 As) {
+  return tile::MmaSyncOp::create(W.B, W.Loc, Acc.getType(), Of.Left, Of.Right,
+                                 Acc, !A.AlongK, B.AlongK, As,
                                  /*promoted=*/P.isFp8() && T.sumsFp8Shortly());
+}
+
+/// A step of a stage, which `tile.mma_factors` multiplies.
+Value MmaSyncGemm::loadFactors(Value Stage, int64_t Step, tile::Tf32 As) {
+  Factors Of = factorsOf(Stage);
+  auto Type = tile::FactorsType::get(
+      W.B.getContext(), {S.WarpgroupM, S.WarpgroupN}, A.Element, B.Element);
+  return tile::LoadFactorsOp::create(W.B, W.Loc, Type, Of.Left, Of.Right,
+                                     !A.AlongK, B.AlongK, uint32_t(Step), As);
+}
+
+bool MmaSyncGemm::loadsAhead() const {
+  // Copies through registers have a branch for each element of a stage that may
+  // not exist.
+  // With two stages copies have to begin as early as they can: after the
+  // barrier, which then is the first of a step.
+  constexpr int64_t FewestStages = 3;
+  bool HasCopies = S.Stages >= FewestStages &&
+                   std::min(A.PieceBytes, B.PieceBytes) >= LeastCopyBytes;
+  // Beside two B, or angles, two steps' factors and 128 sums spill.
+  constexpr int64_t MostBesideMore = 64;
+  bool HasRoom =
+      !(P.Second || P.RotateHalf) || S.accumulators() <= MostBesideMore;
+  // What ldmatrix does not transpose takes an address for each word.
+  bool ByWords = A.Element.isF32() && !(A.AlongK && B.AlongK);
+  return HasCopies && HasRoom && !ByWords && !P.isExactF32() &&
+         !(P.isFp8() && T.sumsFp8Shortly());
+}
+
+/// Waits until the oldest stage is there, and for the other threads.
+void MmaSyncGemm::awaitStage() {
+  tile::CpAsyncWaitOp::create(W.B, W.Loc, S.Stages - 2);
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+}
+
+Value MmaSyncGemm::stageAfter(Value Stage) {
+  Value Next = W.add(Stage, W.index(1));
+  Value IsLast = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                       Next, W.index(S.Stages));
+  return arith::SelectOp::create(W.B, W.Loc, IsLast, W.index(0), Next);
 }
 
 /// A stage is filled again, `Stages` - 1 steps ahead, when all have multiplied
@@ -200,6 +247,8 @@ Value MmaSyncGemm::mainloop(tile::Tf32 As) {
   Value Zero = arith::ConstantOp::create(W.B, W.Loc,
                                          W.B.getZeroAttr(P.accumulatorType()));
   Value Acc = tile::SplatOp::create(W.B, W.Loc, Fragment, Zero);
+  if (loadsAhead())
+    return mainloopAhead(Acc, As);
   auto FillWhere = [&](Value Stage, Value Step) {
     W.when(W.less(Step, KCount), [&] { fill(Stage, Step); });
     tile::CpAsyncCommitOp::create(W.B, W.Loc);
@@ -207,21 +256,58 @@ Value MmaSyncGemm::mainloop(tile::Tf32 As) {
   for (int64_t Stage = 0; Stage < S.Stages - 1; ++Stage)
     FillWhere(W.index(Stage), W.index(Stage * S.TileK));
   Value Ahead = W.index((S.Stages - 1) * S.TileK);
-  auto After = [&](Value Stage) -> Value {
-    Value Next = W.add(Stage, W.index(1));
-    Value IsLast = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
-                                         Next, W.index(S.Stages));
-    return arith::SelectOp::create(W.B, W.Loc, IsLast, W.index(0), Next);
-  };
   return W.loop(W.index(0), KCount, W.index(S.TileK),
                 {Acc, W.index(0), W.index(S.Stages - 1)},
                 [&](Value Step, ValueRange In) -> Values {
-                  tile::CpAsyncWaitOp::create(W.B, W.Loc, S.Stages - 2);
-                  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+                  awaitStage();
                   FillWhere(In[2], W.add(Step, Ahead));
-                  Value More = multiply(In[1], In[0], As);
-                  return {More, After(In[1]), After(In[2])};
+                  Factors Of = factorsOf(In[1]);
+                  Value More = multiplyTiles(In[1], Of, In[0], As);
+                  return {More, stageAfter(In[1]), stageAfter(In[2])};
                 })[0];
+}
+
+/// The same, with the factors of 32 bytes along K loaded while those before are
+/// multiplied. The barrier comes before a stage's last products, whose
+/// factors are in registers already: tensor cores have work while warps wait
+/// for each other and for the next stage's first factors. Copies are no branch
+/// of their own, so that ptxas interleaves them with products; beyond K they
+/// are zeros.
+Value MmaSyncGemm::mainloopAhead(Value Acc, tile::Tf32 As) {
+  auto Fill = [&](Value Stage, Value Step) {
+    fill(Stage, Step, W.less(Step, KCount));
+    tile::CpAsyncCommitOp::create(W.B, W.Loc);
+  };
+  for (int64_t Stage = 0; Stage < S.Stages - 1; ++Stage)
+    Fill(W.index(Stage), W.index(Stage * S.TileK));
+  Value Ahead = W.index((S.Stages - 1) * S.TileK);
+  constexpr int64_t StepBits = 256;
+  int64_t Parts =
+      S.TileK * int64_t(A.Element.getIntOrFloatBitWidth()) / StepBits;
+  awaitStage();
+  Value First = loadFactors(W.index(0), 0, As);
+  // Each block has rows. ptxas does not know, nor how often the loop runs: of a
+  // short K it would unroll all of it, and spill.
+  Value End = arith::SelectOp::create(W.B, W.Loc, W.less(FirstRow, RowCount),
+                                      KCount, W.index(0));
+  return W.loop(
+      W.index(0), End, W.index(S.TileK),
+      {Acc, First, W.index(0), W.index(S.Stages - 1)},
+      [&](Value Step, ValueRange In) -> Values {
+        Value Acc = In[0], Now = In[1], Stage = In[2], Next = stageAfter(Stage);
+        for (int64_t Part = 0; Part < Parts; ++Part) {
+          bool IsLast = Part + 1 == Parts;
+          if (IsLast)
+            awaitStage();
+          Value Then =
+              loadFactors(IsLast ? Next : Stage, IsLast ? 0 : Part + 1, As);
+          if (Part == 0)
+            Fill(In[3], W.add(Step, Ahead));
+          Acc = tile::MmaFactorsOp::create(W.B, W.Loc, Acc.getType(), Now, Acc);
+          Now = Then;
+        }
+        return {Acc, Now, Next, stageAfter(In[3])};
+      })[0];
 }
 
 /// Sums of split factors are NaN wherever an infinity takes part: it has no

@@ -27,6 +27,9 @@ namespace kpc::kernels {
 std::optional<schedule::Refusal> refusalOfMmaSyncTypes(const GemmMatch &P,
                                                        const target::Target &T);
 
+/// Shorter pieces are copied through registers.
+inline constexpr int64_t LeastCopyBytes = 4;
+
 class MmaSyncGemm : protected TileBuilder {
 public:
   /// Of `P`, what stands in A and B is the builder's own business.
@@ -44,7 +47,13 @@ protected:
     int64_t PieceBytes = 16;
     bool AlongK = true; ///< pieces are neighbours along K
     mlir::Type Element;
+    /// From a row of a stage to the next in memory, in elements, where that is
+    /// so of all rows; null: it is not.
+    mlir::Value RowStride;
   };
+  static int64_t elementsOf(const Source &From) {
+    return From.PieceBytes * 8 / int64_t(From.Element.getIntOrFloatBitWidth());
+  }
   /// Where a piece is, and how many of its elements are there; null: all.
   struct Piece {
     mlir::Value At, Count;
@@ -63,17 +72,28 @@ protected:
   virtual mlir::Value countK() = 0;
   /// Copies that belong to a stage as A and B do, made with theirs.
   virtual void fillMore(mlir::Value /*Stage*/, mlir::Value /*Step*/) {}
-  /// A warpgroup's part of a stage's product; `FirstOfA`, `FirstOfB`: its first
-  /// row and column in the tile.
-  virtual mlir::Value multiplyTiles(mlir::Value Stage, mlir::Value Left,
-                                    mlir::Value Right, mlir::Value FirstOfA,
-                                    mlir::Value FirstOfB, mlir::Value Acc,
-                                    tile::Tf32 As);
+  /// What a warpgroup multiplies of a stage, and its first row and column in
+  /// the tile.
+  struct Factors {
+    mlir::Value Left, Right, FirstOfA, FirstOfB;
+  };
+  /// A warpgroup's part of a stage's product.
+  virtual mlir::Value multiplyTiles(mlir::Value Stage, const Factors &Of,
+                                    mlir::Value Acc, tile::Tf32 As);
+  /// Whether factors are loaded while those before are multiplied, instead of
+  /// by `multiplyTiles`.
+  virtual bool loadsAhead() const;
   void gather(
       const Source &From, mlir::Value Stage,
       llvm::function_ref<Piece(mlir::Value Row, mlir::Value Column)> PieceAt);
   /// Columns of one batch index.
   virtual mlir::Value countColumns() { return W.size(P.C.N.Sizes); }
+
+  /// Columns of the result in a tile, and a warpgroup's: of two GEMMs each has
+  /// half of those of the accumulators.
+  int64_t resultColumns() const { return S.TileN / products(); }
+  int64_t groupColumns() const { return S.WarpgroupN / products(); }
+  int64_t products() const { return P.Second ? 2 : 1; }
 
   mlir::Value sub(mlir::Value A, mlir::Value C);
   mlir::Value least(mlir::Value A, mlir::Value C);
@@ -85,6 +105,7 @@ protected:
   Source SecondB;                           ///< of a gated MLP
   mlir::Value FirstRow, FirstColumn, Batch; ///< of this block's tile
   mlir::Value RowCount, ColumnCount;
+  mlir::Value Exists; ///< the step that is copied, i1; null: it does
 
 private:
   tile::SharedType stageType(const Source &From, int64_t Extent,
@@ -93,16 +114,15 @@ private:
                       mlir::Value Stage);
   mlir::Value partOfStage(mlir::Value Tile, const Source &From,
                           mlir::Value First, int64_t Extent);
-  /// Columns of the result in a tile, and a warpgroup's: of two GEMMs each has
-  /// half of those of the accumulators.
-  int64_t resultColumns() const { return S.TileN / products(); }
-  int64_t groupColumns() const { return S.WarpgroupN / products(); }
-  int64_t products() const { return P.Second ? 2 : 1; }
   void placeBlock();
   void fillB(mlir::Value Stage, mlir::Value Step);
-  void fill(mlir::Value Stage, mlir::Value Step);
-  mlir::Value multiply(mlir::Value Stage, mlir::Value Acc, tile::Tf32 As);
+  void fill(mlir::Value Stage, mlir::Value Step, mlir::Value IsThere = {});
+  Factors factorsOf(mlir::Value Stage);
+  mlir::Value loadFactors(mlir::Value Stage, int64_t Step, tile::Tf32 As);
+  void awaitStage();
+  mlir::Value stageAfter(mlir::Value Stage);
   mlir::Value mainloop(tile::Tf32 As);
+  mlir::Value mainloopAhead(mlir::Value Acc, tile::Tf32 As);
   mlir::Value accumulators();
   void epilogue(mlir::Value Acc);
   void storePart(mlir::Value Acc, mlir::Value StagingTile, int64_t First);

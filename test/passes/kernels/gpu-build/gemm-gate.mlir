@@ -54,8 +54,8 @@
 // SYNC-NEXT: tile.cp_async %[[W]] into %[[W1]]
 // SYNC: %[[V1:.*]] = tile.subview_columns %[[STAGE]][%[[C96]]] : !smem3 -> !smem4
 // SYNC-NEXT: tile.cp_async %[[V]] into %[[V1]]
-// SYNC: %[[SUMS:.*]]:3 = scf.for
-// SYNC: tile.mma_sync
+// SYNC: %[[SUMS:.*]]:4 = scf.for
+// SYNC: tile.mma_factors
 // SYNC: %[[G:.*]] = tile.extract_columns %[[SUMS]]#0 from 0 : !fragment -> !fragment1
 // SYNC: %[[U:.*]] = tile.extract_columns %[[SUMS]]#0 from 32 : !fragment -> !fragment1
 // SYNC: tile.map %[[G]] at[%{{.*}}] within[%{{.*}}] with %[[U]] : !fragment1, !fragment1 -> !fragment2 {

@@ -11,7 +11,7 @@
 // CHECK: arith.sitofp
 // SYNC-LABEL: gpu.module @bytes
 // SYNC: kernel.schedule = #kernel.schedule<"mmasync
-// SYNC: tile.mma_sync %{{.*}}, %{{.*}} transposed,
+// SYNC: tile.load_factors %{{.*}}, %{{.*}} transposed step
 // SYNC: tile.map
 // SYNC: arith.sitofp
 func.func @bytes(%a_p: memref<i8>, %b_p: memref<i8>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {

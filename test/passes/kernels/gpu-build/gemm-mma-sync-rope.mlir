@@ -6,8 +6,8 @@
 // CHECK-LABEL: gpu.func @turn(
 // CHECK-SAME: grid = ["floordiv(arg4 + 63, 64)", "1", "1"]
 // CHECK-SAME: block = [256, 1, 1]
-// CHECK: %[[SUMS:.*]]:3 = scf.for
-// CHECK: tile.mma_sync
+// CHECK: %[[SUMS:.*]]:4 = scf.for
+// CHECK: tile.mma_factors
 // CHECK: %[[OWN:.*]] = tile.extract_columns %[[SUMS]]#0 from 0 : !fragment -> !fragment
 // CHECK: %[[OTHER:.*]] = tile.extract_columns %[[SUMS]]#0 from 0 rotate_half 32 : !fragment -> !fragment
 // All columns are inside: no bound of theirs.
@@ -67,7 +67,7 @@ func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: m
 
 // Interleaved pairs are next to each other in a thread.
 // CHECK-LABEL: gpu.func @interleaved(
-// CHECK: %[[SUMS:.*]]:3 = scf.for
+// CHECK: %[[SUMS:.*]]:4 = scf.for
 // CHECK: %[[OWN:.*]] = tile.extract_columns %[[SUMS]]#0 from 0 : !fragment -> !fragment
 // CHECK: %[[OTHER:.*]] = tile.extract_columns %[[SUMS]]#0 from 0 rotate_half 1 : !fragment -> !fragment
 // CHECK: tile.map %[[OWN]] at[%{{.*}}, %{{.*}}] within[%{{[a-z0-9]+}}] with %[[OTHER]]

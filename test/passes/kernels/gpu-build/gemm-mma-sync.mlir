@@ -22,6 +22,7 @@
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[C8:.*]] = arith.constant 8 : index
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
 // CHECK-DAG: %[[C32:.*]] = arith.constant 32 : index
 // CHECK-DAG: %[[SUM:.*]] = arith.constant 72 : index
@@ -29,33 +30,57 @@
 // CHECK-NEXT: %[[B:.*]] = tile.alloc : !smem1
 // CHECK-NEXT: tile.barrier_init
 // CHECK-NEXT: %[[ZERO:.*]] = tile.splat
-// Two steps ahead; rows beyond the end are the last one again, and are not stored.
+// Two steps ahead. Rows beyond the end, and elements beyond the sum, are zeros: all of a piece or none, since 72 is whole pieces.
 // CHECK-NEXT: %[[SLOT:.*]] = tile.subview_rows %[[A]][%[[C0]]] : !smem -> !smem2
-// CHECK-NEXT: tile.cp_async %{{.*}} into %[[SLOT]] by 16 : memref<?xbf16, strided<[1]>>, !smem2 {
+// CHECK-NEXT: tile.cp_async %{{.*}} into %[[SLOT]] by 16 row_stride %[[SUM]] : memref<?xbf16, strided<[1]>>, !smem2 {
 // CHECK-NEXT: ^bb0(%[[ROW:.*]]: index, %[[K:.*]]: index):
 // CHECK-NEXT: %[[LINE:.*]] = arith.addi %{{.*}}, %[[ROW]] : index
-// CHECK-NEXT: %[[LAST:.*]] = arith.subi %{{.*}}, %[[C1]] : index
-// CHECK-NEXT: %[[INSIDE:.*]] = arith.minsi %[[LINE]], %[[LAST]] : index
-// CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[INSIDE]], %[[SUM]] : index
+// CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[LINE]], %[[SUM]] : index
 // CHECK-NEXT: %[[AT:.*]] = arith.addi %[[FIRST]], %[[K]] : index
-// CHECK-NEXT: %[[COUNT:.*]] = arith.subi %[[SUM]], %[[K]] : index
+// CHECK-NEXT: %[[IN_SUM:.*]] = arith.cmpi slt, %[[K]], %[[SUM]] : index
+// CHECK-NEXT: %[[SOME:.*]] = arith.select %[[IN_SUM]], %[[C8]], %[[C0]] : index
+// CHECK-NEXT: %[[LEFT_OVER:.*]] = arith.subi %arg4, %{{.*}} : index
+// CHECK-NEXT: %[[MOST:.*]] = arith.minsi %[[LEFT_OVER]], %[[C64]] : index
+// CHECK-NEXT: %[[ROW32:.*]] = arith.index_cast %[[ROW]] : index to i32
+// CHECK-NEXT: %[[MOST32:.*]] = arith.index_cast %[[MOST]] : index to i32
+// CHECK-NEXT: %[[IN_ROWS:.*]] = arith.cmpi slt, %[[ROW32]], %[[MOST32]] : i32
+// CHECK-NEXT: %[[COUNT:.*]] = arith.select %[[IN_ROWS]], %[[SOME]], %[[C0]] : index
 // CHECK-NEXT: tile.yield_address %[[AT]], %[[COUNT]]
-// CHECK: tile.cp_async %{{.*}} by 16 : memref<?xbf16, strided<[1]>>, !smem3
+// CHECK: tile.cp_async %{{.*}} by 16 row_stride %[[C64]] : memref<?xbf16, strided<[1]>>, !smem3
 // CHECK: tile.cp_async_commit
 // CHECK-COUNT-2: tile.cp_async
 // CHECK: tile.cp_async_commit
-// CHECK-NEXT: %[[LOOP:.*]]:3 = scf.for %[[STEP:.*]] = %[[C0]] to %[[SUM]] step %[[C32]] iter_args(%[[SUMS:.*]] = %[[ZERO]], %[[READ:.*]] = %[[C0]], %[[WRITE:.*]] = %[[C2]])
-// The oldest stage is there, and all have done with the one before.
 // CHECK-NEXT: tile.cp_async_wait<1>
 // CHECK-NEXT: tile.sync block
-// CHECK: scf.if
-// CHECK-COUNT-2: tile.cp_async
-// CHECK: tile.cp_async_commit
+// CHECK: %[[EARLY:.*]] = tile.load_factors %{{.*}}, %{{.*}} step 0 : !smem2, !smem4 -> !factors
+// CHECK-NEXT: %[[HAS_ROWS:.*]] = arith.cmpi slt, %{{.*}}, %arg4 : index
+// CHECK-NEXT: %[[END:.*]] = arith.select %[[HAS_ROWS]], %[[SUM]], %[[C0]] : index
+// CHECK-NEXT: %[[LOOP:.*]]:4 = scf.for %[[STEP:.*]] = %[[C0]] to %[[END]] step %[[C32]] iter_args(%[[SUMS:.*]] = %[[ZERO]], %[[NOW:.*]] = %[[EARLY]], %[[READ:.*]] = %[[C0]], %[[WRITE:.*]] = %[[C2]])
+// CHECK: %[[NEXT:.*]] = arith.select
+// The second 32 bytes along the sum are loaded while the first are multiplied. All have done with the stage before, which is filled
+// again, with zeros beyond the sum: there is no branch.
 // CHECK: %[[LEFT:.*]] = tile.subview_rows %[[A]][%{{.*}}] : !smem -> !smem2
 // CHECK: %[[SLOTB:.*]] = tile.subview_rows %[[B]][%{{.*}}] : !smem1 -> !smem3
 // CHECK: %[[RIGHT:.*]] = tile.subview_columns %[[SLOTB]][%{{.*}}] : !smem3 -> !smem4
-// CHECK-NEXT: %[[MORE:.*]] = tile.mma_sync %[[LEFT]], %[[RIGHT]], %[[SUMS]] : !smem2, !smem4 -> !fragment
-// CHECK: scf.yield %[[MORE]]
+// CHECK-NEXT: %[[THEN:.*]] = tile.load_factors %[[LEFT]], %[[RIGHT]] step 1 : !smem2, !smem4 -> !factors
+// CHECK-NOT: scf.if
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}}, %[[SUM]] : index
+// CHECK: tile.cp_async
+// CHECK: arith.select %[[EXISTS]], %{{.*}}, %[[C0]] : index
+// CHECK-NEXT: arith.minsi
+// CHECK: %[[ALL:.*]] = arith.select %[[EXISTS]], %{{.*}}, %[[C0]] : index
+// CHECK-NEXT: tile.yield_address %{{.*}}, %[[ALL]]
+// CHECK: tile.cp_async
+// CHECK: tile.cp_async_commit
+// CHECK-NEXT: %[[MORE:.*]] = tile.mma_factors %[[NOW]], %[[SUMS]] : !factors, !fragment
+// The barrier comes before the last products: the next stage's first factors are loaded while tensor cores have work.
+// CHECK-NEXT: tile.cp_async_wait<1>
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: %[[ROW_OF_NEXT:.*]] = arith.muli %[[NEXT]], %[[C64]]
+// CHECK-NEXT: tile.subview_rows %[[A]][%[[ROW_OF_NEXT]]]
+// CHECK: %[[AHEAD:.*]] = tile.load_factors %{{.*}}, %{{.*}} step 0
+// CHECK-NEXT: %[[LAST:.*]] = tile.mma_factors %[[THEN]], %[[MORE]]
+// CHECK: scf.yield %[[LAST]], %[[AHEAD]], %[[NEXT]]
 // CHECK: tile.cp_async_wait<0>
 // CHECK-NEXT: tile.sync block
 // CHECK-NEXT: %[[STAGE:.*]] = tile.reuse %[[A]] : !smem -> !smem5

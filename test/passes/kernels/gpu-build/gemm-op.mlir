@@ -167,7 +167,7 @@ func.func @integers(%a_p: memref<i32>, %b_p: memref<i32>, %d_p: memref<i32>) att
 // ADA: kernel.schedule = #kernel.schedule<"mmasync
 // ADA: tile.mma_sync promoted %{{.*}}, %{{.*}} transposed,
 // SLOW-LABEL: gpu.module @fp8
-// SLOW: tile.mma_sync %{{.*}}, %{{.*}} transposed,
+// SLOW: tile.load_factors %{{.*}}, %{{.*}} transposed step
 func.func @fp8(%a_p: memref<i8>, %b_p: memref<i8>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [64, 256], strides: [256, 1] : memref<i8> to memref<64x256xi8, strided<[256, 1]>>
   %a_t = bufferization.to_tensor %a_m restrict : memref<64x256xi8, strided<[256, 1]>> to tensor<64x256xi8>

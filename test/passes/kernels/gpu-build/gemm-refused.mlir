@@ -8,7 +8,7 @@
 // CHECK-LABEL: gpu.module @unaligned_sum
 // CHECK: kernel.schedule = #kernel.schedule<"mmasync
 // CHECK-NOT: kernel.tensor_maps
-// CHECK: tile.mma_sync
+// CHECK: tile.mma_factors
 func.func @unaligned_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 70], strides: [70, 1] : memref<bf16> to memref<?x70xbf16, strided<[70, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x70xbf16, strided<[70, 1]>> to tensor<?x70xbf16>
@@ -40,7 +40,7 @@ func.func @unaligned_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf
 // CHECK-LABEL: gpu.module @unaligned_columns
 // CHECK: kernel.schedule = #kernel.schedule<"mmasync
 // CHECK-NOT: kernel.tensor_maps
-// CHECK: tile.mma_sync
+// CHECK: tile.mma_factors
 func.func @unaligned_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf16, strided<[64, 1]>> to tensor<?x64xf16>
@@ -68,7 +68,7 @@ func.func @unaligned_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<
   return
 }
 
-// Nothing is known of the columns, the stride of w and y.
+// Nothing is known of the columns, the stride of w and y. Elements are copied one by one, so no factors are loaded ahead.
 // CHECK-LABEL: gpu.module @unknown_columns
 // CHECK: kernel.schedule = #kernel.schedule<"mmasync
 // CHECK-NOT: kernel.tensor_maps
@@ -104,7 +104,7 @@ func.func @unknown_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f1
 // CHECK-LABEL: gpu.module @perhaps_no_sum
 // CHECK: kernel.schedule = #kernel.schedule<"mmasync
 // CHECK-NOT: kernel.tensor_maps
-// CHECK: tile.mma_sync
+// CHECK: tile.mma_factors
 func.func @perhaps_no_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index, %k: index {kernel.size = #kernel.size<divisor = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, %k], strides: [%k, 1] : memref<bf16> to memref<?x?xbf16, strided<[?, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x?xbf16, strided<[?, 1]>> to tensor<?x?xbf16>

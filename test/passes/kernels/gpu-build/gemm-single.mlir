@@ -42,7 +42,7 @@ func.func @single_result(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<f3
 // CHECK: tile.mma %{{.*}}, %{{.*}} transposed : !smem{{[0-9]*}}, !smem{{[0-9]*}} -> !pending
 // SYNC-LABEL: gpu.module @tf32
 // SYNC: kernel.schedule = #kernel.schedule<"mmasync
-// SYNC: tile.mma_sync %{{.*}}, %{{.*}} transposed,
+// SYNC: tile.load_factors %{{.*}}, %{{.*}} transposed step
 func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>

@@ -15,7 +15,7 @@
 // TCGEN05: tile.tmem_mma
 // SYNC-LABEL: gpu.module @product
 // SYNC: kernel.schedule = #kernel.schedule<"mmasync
-// SYNC: tile.mma_sync
+// SYNC: tile.mma_factors
 // PAIRS: tile.store_shared %{{.*}} into %{{.*}} in pairs
 // MATRICES: tile.store_shared %{{.*}} into %{{.*}} : !
 func.func @product(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
