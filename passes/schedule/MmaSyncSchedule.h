@@ -91,7 +91,7 @@ struct MmaSyncCost {
   MmaSyncSchedule Schedule;
   double Tiles = 0;  ///< that a multiprocessor computes
   double Mma = 0;    ///< a tile's mainloop on the tensor cores
-  double Load = 0;   ///< a tile's operands from the second cache
+  double Load = 0;   ///< a tile's operands from the second cache, and waits
   double Copy = 0;   ///< a tile's copies as instructions
   double Turns = 0;  ///< times that blocks follow each other
   double Ends = 0;   ///< a block's first stages and its results
