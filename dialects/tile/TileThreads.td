@@ -25,6 +25,9 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
     the others become zeros. Without a number all are copied. `memory` is aligned
     so that its pieces are.
 
+    Pieces of 16 bytes go past the first cache, unless `cached` says that the block
+    copies them again: the pixels that several taps of a filter read.
+
     With `row_stride`, what the region gives for a row is that many elements after
     what it gives for the row above. Then a thread computes the first of its
     addresses alone.
@@ -42,9 +45,9 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
     tile.cp_async_commit
     ```
   }];
-  let arguments = (ins AnyMemRef:$memory, Tile_SharedType:$tile, I32Attr:$bytes, Optional<Index>:$row_stride);
+  let arguments = (ins AnyMemRef:$memory, Tile_SharedType:$tile, I32Attr:$bytes, Optional<Index>:$row_stride, UnitAttr:$cached);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{$memory `into` $tile `by` $bytes (`row_stride` $row_stride^)? attr-dict `:` type($memory) `,` qualified(type($tile)) $body}];
+  let assemblyFormat = [{$memory `into` $tile `by` $bytes (`row_stride` $row_stride^)? (`cached` $cached^)? attr-dict `:` type($memory) `,` qualified(type($tile)) $body}];
   let hasVerifier = 1;
 }
 

@@ -53,6 +53,15 @@ double tapsOf(const ConvSchedule &S, const ConvShape &Shape, double Waves) {
   return Mean + (Most - Mean) / std::max(Waves, 1.0);
 }
 
+/// Requests that a pixel's channels take: two, if they are less than 64 bytes
+/// and no whole sectors of 32. So 3 × 3 taps of 24 channels took 51 us on an
+/// H200, where one request each would take 25.
+double requestsOfPixel(const ConvShape &Shape) {
+  constexpr int64_t Sector = 32, ShortPixel = 64;
+  int64_t Bytes = Shape.Channels * Shape.ElementBytes;
+  return Bytes < ShortPixel && Bytes % Sector ? 2 : 1;
+}
+
 ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
                 const target::Target &T) {
   auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
@@ -74,9 +83,9 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
              PerMicrosecond;
   // One line for each pixel, and each channel's outputs, of which blocks that
   // share them look up a part each.
-  double Lines =
-      double(S.TileM) + double(S.TileK * S.TileN * Shape.ElementBytes) /
-                            double(LineBytes * S.ClusterM);
+  double Lines = double(S.TileM) * requestsOfPixel(Shape) +
+                 double(S.TileK * S.TileN * Shape.ElementBytes) /
+                     double(LineBytes * S.ClusterM);
   double Bytes = double(S.stageBytes(Shape.ElementBytes));
   Cost.Load = Steps *
               (std::max(Bytes / CacheBytesPerCycle, Lines / LinesPerCycle) +

@@ -218,10 +218,11 @@ private:
               B, Loc, arith::MaxSIOp::create(B, Loc, From.Count, None), Most);
           Count = W.mul(W.toI32(There), ElementBytes);
         }
-        // Those of 16 bytes go past the first cache.
+        // Shorter ones than 16 bytes cannot go past the first cache.
         NVVM::CpAsyncOp::create(B, Loc, Piece.Address, Pointer, Bytes,
-                                Bytes == 16 ? NVVM::LoadCacheModifierKind::CG
-                                            : NVVM::LoadCacheModifierKind::CA,
+                                Bytes == 16 && !Op.getCached()
+                                    ? NVVM::LoadCacheModifierKind::CG
+                                    : NVVM::LoadCacheModifierKind::CA,
                                 Count);
       });
     }

@@ -23,6 +23,11 @@ gpu.module @kernels {
       %count = arith.subi %n, %column : index
       tile.yield_address %at, %count
     }
+    // CHECK: tile.cp_async %arg0 into %{{.*}} by 16 cached : memref<?xbf16>, !smem {
+    tile.cp_async %x into %a by 16 cached : memref<?xbf16>, !a {
+    ^bb0(%row: index, %column: index):
+      tile.yield_address %column
+    }
     // CHECK: tile.cp_async %arg1 into %{{.*}} by 2
     tile.cp_async %w into %b by 2 : memref<?xbf16>, !b {
     ^bb0(%row: index, %column: index):

@@ -101,6 +101,21 @@ gpu.module @m {
     gpu.return
   }
 
+  // What the block copies again goes through the first cache.
+  // CHECK-LABEL: gpu.func @again
+  gpu.func @again(%x: memref<?xbf16>, %n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %a = tile.alloc : !a
+    tile.barrier_init
+    // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = ca
+    tile.cp_async %x into %a by 16 cached : memref<?xbf16>, !a {
+    ^bb0(%row: index, %column: index):
+      tile.yield_address %column
+    }
+    tile.cp_async_commit
+    tile.cp_async_wait<0>
+    gpu.return
+  }
+
   // The way back: a whole piece at once, or its elements one by one.
   // CHECK-LABEL: gpu.func @back
   gpu.func @back(%y: memref<?xbf16>, %n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {

@@ -228,7 +228,8 @@ void AttentionMmaSync::copyRows(const HeadRows &From, Value FirstRow,
                                           W.index(First));
     auto Copy =
         tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, To,
-                                uint32_t(PieceBytes), /*row_stride=*/Value());
+                                uint32_t(PieceBytes), /*row_stride=*/Value(),
+                                /*cached=*/false);
     OpBuilder::InsertionGuard Guard(W.B);
     Type Index = W.B.getIndexType();
     Block *Body =

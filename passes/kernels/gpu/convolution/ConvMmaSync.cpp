@@ -151,6 +151,12 @@ void ConvMmaSync::prepare() {
       flatView(W, Form.Func.getArgument(P.B.Argument), P.B.storedElement());
   B.PieceBytes = FilterPiece;
   B.AlongK = Conv.isKMajor();
+  // Each tap reads its pixels again. From the second cache that takes twice as
+  // long where they are shorter than its two sectors, and less if they are
+  // longer (docs/performance.md, "Convolutions of few channels").
+  constexpr int64_t ShortPixel = 64;
+  A.Cached = B.Cached = Shape.Taps > 1 && Shape.Groups == 1 &&
+                        Shape.Channels * Shape.ElementBytes < ShortPixel;
   FirstChannel = FirstOutput = W.index(0);
   if (!Batch)
     return;

@@ -115,9 +115,9 @@ void MmaSyncGemm::placeBlock() {
 
 void MmaSyncGemm::gather(const Source &From, Value Stage,
                          function_ref<Piece(Value, Value)> PieceAt) {
-  auto Gather =
-      tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, Stage,
-                              uint32_t(From.PieceBytes), From.RowStride);
+  auto Gather = tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, Stage,
+                                        uint32_t(From.PieceBytes),
+                                        From.RowStride, From.Cached);
   OpBuilder::InsertionGuard Guard(W.B);
   Type Index = W.B.getIndexType();
   Block *Body =

@@ -50,6 +50,7 @@ protected:
     /// From a row of a stage to the next in memory, in elements, where that is
     /// so of all rows; null: it is not.
     mlir::Value RowStride;
+    bool Cached = false; ///< pieces are copied again, from the first cache
   };
   static int64_t elementsOf(const Source &From) {
     return From.PieceBytes * 8 / int64_t(From.Element.getIntOrFloatBitWidth());
