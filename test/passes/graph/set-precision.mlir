@@ -236,7 +236,7 @@ func.func @few_columns(%x: !graph.tensor<[4096, 1024], f32>, %z: !graph.tensor<[
   return %2, %5 : !graph.tensor<[4096, 4], f32>, !graph.tensor<[16, 2], f32>
 }
 
-// The same of two values, on either side, beside a GEMM that does the work. The first one is narrow because the third is.
+// The same of two values, on either side, where another GEMM does the work. The first one is narrow because the third is.
 // CHECK-LABEL: @values(
 // CHECK: graph.region "first"{{.*}} -> !graph.tensor<[64, 64], f16>
 // CHECK: graph.region "second"{{.*}} -> !graph.tensor<[64, 1024], f16>

@@ -216,7 +216,7 @@ bool MmaSyncGemm::loadsAhead() const {
   constexpr int64_t FewestStages = 3;
   bool HasCopies = S.Stages >= FewestStages &&
                    std::min(A.PieceBytes, B.PieceBytes) >= LeastCopyBytes;
-  // Beside two B, or angles, two steps' factors and 128 sums spill.
+  // With two B, or angles, the factors of two steps and 128 sums spill.
   constexpr int64_t MostBesideMore = 64;
   bool HasRoom =
       !(P.Second || P.RotateHalf) || S.accumulators() <= MostBesideMore;

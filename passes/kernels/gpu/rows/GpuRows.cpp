@@ -137,7 +137,7 @@ void RowNest::placeThread() {
     Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Rows, W.index(1));
     Row = arith::MinSIOp::create(W.B, W.Loc, Row, Last);
   } else if (S.Blocks > 1) {
-    // A cluster's blocks are neighbours of the grid.
+    // A cluster's blocks follow one another in the grid.
     Value Blocks = W.index(S.Blocks),
           Rank = W.B.createOrFold<arith::RemUIOp>(W.Loc, Row, Blocks);
     Lane = W.add(W.mul(Rank, W.index(S.Threads)), Thread);
