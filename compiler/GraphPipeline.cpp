@@ -13,6 +13,7 @@
 #include "passes/graph/ChooseRecurrent.h"
 #include "passes/graph/FuseCachesIntoAttention.h"
 #include "passes/graph/OneBlock.h"
+#include "passes/graph/RowSpace.h"
 #include "passes/schedule/MmaSyncSchedule.h"
 
 using namespace kpc;
@@ -123,11 +124,10 @@ static bool hasWgmma(const target::TargetClass &For) {
   return For.first().Can.Wgmma;
 }
 
-/// Elements of the longest row that a kernel keeps between its reductions: what
-/// one block walks, or the blocks of a cluster together.
+/// Elements of the longest row that a kernel keeps between its reductions.
 static int64_t longestRow(const target::TargetClass &For) {
-  constexpr int64_t OfBlock = 131072, OfCluster = 4 * OfBlock;
-  return For.first().Can.ClusterBlocks > 1 ? OfCluster : OfBlock;
+  return For.first().Can.ClusterBlocks > 1 ? graph::RowSpace::LongestOfCluster
+                                           : graph::RowSpace::LongestOfBlock;
 }
 
 /// Whether convolutions of 16 bits are copied by TMA, which wants pixels at
@@ -542,60 +542,4 @@ void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
   Passes.addPass(graph::createOrderBySizes());
   Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());
-}
-
-//===----------------------------------------------------------------------===//
-// As text
-//===----------------------------------------------------------------------===//
-
-/// One pass a line, as deep as its nesting. MLIR's parser does not mind the
-/// blanks; those between braces are options and stay as they are.
-static std::string indented(StringRef Pipeline) {
-  std::string Text;
-  unsigned Depth = 0, Braces = 0;
-  auto NewLine = [&] { Text += "\n" + std::string(size_t{2} * Depth, ' '); };
-  for (char C : Pipeline) {
-    Braces += C == '{';
-    Braces -= C == '}';
-    if (C == ')' && !Braces) {
-      --Depth;
-      NewLine();
-    }
-    if (C != ' ' || Text.back() != '{') // `{  max-iterations=10`
-      Text += C;
-    if (C == '(' && !Braces)
-      ++Depth;
-    if ((C == '(' || C == ',') && !Braces)
-      NewLine();
-  }
-  return Text;
-}
-
-/// All that runs for one class, from the imported model to its plan.
-static std::string pipelineText(const CompileOptions &Options,
-                                const target::TargetClass &For) {
-  std::string Text;
-  llvm::raw_string_ostream Stream(Text);
-  OpPassManager Passes(ModuleOp::getOperationName());
-  addGraphPasses(Passes, Options);
-  addPlanPasses(Passes, Options, For, {});
-  Passes.printAsTextualPipeline(Stream);
-  return indented(Text);
-}
-
-std::string kpc::pipelineText(const CompileOptions &Options) {
-  std::vector<const target::Target *> Targets;
-  for (const std::string &Name : targetNames(Options))
-    if (target::Lookup Found = target::lookup(Name))
-      for (const target::Target *T : Found.Targets)
-        if (!llvm::is_contained(Targets, T))
-          Targets.push_back(T);
-  std::vector<target::TargetClass> Classes = target::classesOf(Targets);
-  if (Classes.size() == 1)
-    return ::pipelineText(Options, Classes.front());
-  std::string Text;
-  for (const target::TargetClass &For : Classes)
-    Text += (Text.empty() ? "// " : "\n\n// ") + For.name() + "\n" +
-            ::pipelineText(Options, For);
-  return Text;
 }

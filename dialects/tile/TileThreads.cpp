@@ -84,7 +84,7 @@ static LogicalResult verifySyncFactors(Operation *Op, const TileFactor &A,
     return Op->emitOpError() << "on " << A.Element
                              << " expected both operands contiguous along K";
   if (As != Tf32::Rounded && !A.Element.isF32())
-    return Op->emitOpError() << "expected operands of f32 beside '"
+    return Op->emitOpError() << "expected operands of f32 with '"
                              << stringifyTf32(As) << "', got " << A.Element;
   if (!A.SumContiguous && Tile.getSwizzle() != 128)
     return Op->emitOpError(

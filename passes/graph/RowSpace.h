@@ -48,6 +48,10 @@ public:
   /// Whether one kernel should read such rows, given the length of the longest
   /// that is one piece.
   bool fitsKernel(int64_t LongestPiece, const shape::Facts &Facts) const;
+  /// Elements of the longest row of one piece: what one block walks, or the
+  /// blocks of a cluster together.
+  static constexpr int64_t LongestOfBlock = 131072,
+                           LongestOfCluster = 4 * LongestOfBlock;
   /// Elements of a piece of memory that is read well as part of a row.
   static constexpr int64_t LongPiece = 256;
   /// Elements of the longest row that one kernel should read, given that of

@@ -64,8 +64,6 @@ constexpr int64_t ColumnsOfBlock = 32;
 constexpr int64_t LeastPart = 4096, LeastRows = 256;
 /// Rows from this length on are split, if nothing else reads them.
 constexpr int64_t LongRow = 16384, LongColumn = 2048;
-/// Longer rows that nothing reads again are split, whatever a cluster keeps.
-constexpr int64_t LongestOfBlock = 131072;
 /// Shorter rows have a thread each, which finds the greatest in one walk.
 constexpr int64_t ShortArgRow = 64;
 /// Elements of a block of running sums, at least: along lines a block of
@@ -150,10 +148,12 @@ public:
   Value byAxes(WindowOp Op);
 
 private:
-  /// Elements of the longest row of such that a kernel of rows keeps.
+  /// Elements of the longest row of such that a kernel of rows keeps. What
+  /// nothing reads again has one block, whatever a cluster keeps.
   int64_t keptBy(ReduceOp Op) const {
-    return LongestRow > LongestOfBlock && !isReadAgain(Op) ? LongestOfBlock
-                                                           : LongestRow;
+    return LongestRow > RowSpace::LongestOfBlock && !isReadAgain(Op)
+               ? RowSpace::LongestOfBlock
+               : LongestRow;
   }
   Value scalar(Attribute V, Type Ty) {
     auto Tensor = RankedTensorType::get({}, Ty);

@@ -109,6 +109,15 @@ constexpr int64_t SchedulersOfSm = 4;
 /// Shared memory of a block that is not its own.
 constexpr int64_t BlockShared = 1024;
 
+double smCountOf(const target::Target &T) {
+  return T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
+}
+
+/// Bytes of memory in a microsecond.
+double rateOf(const target::Target &T) {
+  return (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
+}
+
 double bytesOf(const GemvShape &Shape) {
   double Codes = double(Shape.N) * double(Shape.K);
   double Scales = Shape.hasCodes()
@@ -144,9 +153,7 @@ bool fitsRegisters(const GemvSchedule &S, const target::Target &T) {
 /// Of codes, which keep schedulers busier than memory where a schedule is bad.
 GemvCost costOfCodes(const GemvSchedule &S, const GemvShape &Shape,
                      const target::Target &T) {
-  double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
-  double Rate =
-      (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
+  double SmCount = smCountOf(T), Rate = rateOf(T);
   GemvCost Cost{S};
   double Tiles = std::ceil(double(Shape.N) / double(S.columns()));
   double Blocks = std::ceil(Tiles / double(S.Tiles));
@@ -194,9 +201,7 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
                 const target::Target &T) {
   if (S.hasCodes())
     return costOfCodes(S, Shape, T);
-  double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
-  double Rate =
-      (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
+  double SmCount = smCountOf(T), Rate = rateOf(T);
   GemvCost Cost{S};
   double Tiles = std::ceil(double(Shape.N) / double(S.columns()));
   double Blocks = std::ceil(Tiles / double(S.Tiles));

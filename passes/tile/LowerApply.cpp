@@ -22,22 +22,6 @@ using namespace kpc::tile;
 
 namespace {
 
-/// What a struct of `Count` equal elements is made of, and one made of values.
-SmallVector<Value> unpack(OpBuilder &B, Location Loc, Value Struct) {
-  auto Ty = cast<LLVM::LLVMStructType>(Struct.getType());
-  SmallVector<Value> All;
-  for (int64_t I = 0, E = Ty.getBody().size(); I < E; ++I)
-    All.push_back(LLVM::ExtractValueOp::create(B, Loc, Struct, I));
-  return All;
-}
-
-Value pack(OpBuilder &B, Location Loc, Type Ty, ArrayRef<Value> Values) {
-  Value Struct = LLVM::UndefOp::create(B, Loc, Ty);
-  for (auto [I, V] : llvm::enumerate(Values))
-    Struct = LLVM::InsertValueOp::create(B, Loc, Struct, V, I);
-  return Struct;
-}
-
 /// The value of the column that belongs to element `I` of a fragment.
 int64_t rowOf(int64_t I, FragmentType Fragment) {
   if (Fragment.isTmemLayout())

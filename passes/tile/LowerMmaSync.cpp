@@ -60,21 +60,6 @@ NVVM::MMATypes elementOf(Type Ty) {
                        : NVVM::MMATypes::tf32;
 }
 
-/// The values of a struct, and a struct of values.
-SmallVector<Value> unpack(OpBuilder &B, Location Loc, Value Struct,
-                          int64_t Count) {
-  SmallVector<Value> Each;
-  for (int64_t I = 0; I < Count; ++I)
-    Each.push_back(LLVM::ExtractValueOp::create(B, Loc, Struct, I));
-  return Each;
-}
-Value pack(OpBuilder &B, Location Loc, Type Ty, ArrayRef<Value> Each) {
-  Value Struct = LLVM::UndefOp::create(B, Loc, Ty);
-  for (auto [I, One] : llvm::enumerate(Each))
-    Struct = LLVM::InsertValueOp::create(B, Loc, Struct, One, I);
-  return Struct;
-}
-
 /// What is multiplied, and what it is summed up in.
 struct Kinds {
   Type A, B, Sum;
@@ -177,8 +162,7 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
                     Op.getBTransposed(), /*InPairs=*/!A && IsWide);
     int64_t K = Op.getBTransposed() ? TileB.getColumns() : TileB.getRows();
     int64_t Steps = K * TileB.getElementBits() / 8 / StepBytes;
-    SmallVector<Value> Sums =
-        unpack(Rewriter, Loc, Adaptor.getC(), D.getPerThread());
+    SmallVector<Value> Sums = unpack(Rewriter, Loc, Adaptor.getC());
     auto Left = [&](int64_t Step, int64_t Row) -> MatrixRegisters {
       if (A)
         return A->load(Step, Row, Op.getTf32());
@@ -310,10 +294,8 @@ struct LowerMmaFactors : TilePattern<MmaFactorsOp> {
     Location Loc = Op.getLoc();
     FactorsType Ty = Op.getFactors().getType();
     FragmentType D = Op.getD().getType();
-    SmallVector<Value> Words = unpack(Rewriter, Loc, Adaptor.getFactors(),
-                                      Ty.getPerThread()),
-                       Sums = unpack(Rewriter, Loc, Adaptor.getC(),
-                                     D.getPerThread());
+    SmallVector<Value> Words = unpack(Rewriter, Loc, Adaptor.getFactors()),
+                       Sums = unpack(Rewriter, Loc, Adaptor.getC());
     ArrayRef<Value> Left = ArrayRef(Words).take_front(Ty.getRows() / 16),
                     Right = ArrayRef(Words).drop_front(Left.size());
     SyncProducts Products(Rewriter, Loc,

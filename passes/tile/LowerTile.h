@@ -45,6 +45,13 @@ struct ThreadPlace {
   mlir::Value Warp;   ///< i32, in the block; the compiler knows it uniform
 };
 
+/// The values of a struct.
+llvm::SmallVector<mlir::Value> unpack(mlir::OpBuilder &B, mlir::Location Loc,
+                                      mlir::Value Struct);
+/// A struct of values.
+mlir::Value pack(mlir::OpBuilder &B, mlir::Location Loc, mlir::Type Ty,
+                 llvm::ArrayRef<mlir::Value> Values);
+
 /// Writes what patterns write often.
 class NvvmWriter {
 public:

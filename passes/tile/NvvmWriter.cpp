@@ -16,6 +16,22 @@ using namespace kpc::tile;
 /// How long a waiting thread may sleep before it looks again, in nanoseconds.
 static constexpr int64_t WaitTicks = 10'000'000;
 
+SmallVector<Value> kpc::tile::unpack(OpBuilder &B, Location Loc, Value Struct) {
+  SmallVector<Value> All;
+  size_t Count = cast<LLVM::LLVMStructType>(Struct.getType()).getBody().size();
+  for (size_t I = 0; I < Count; ++I)
+    All.push_back(LLVM::ExtractValueOp::create(B, Loc, Struct, int64_t(I)));
+  return All;
+}
+
+Value kpc::tile::pack(OpBuilder &B, Location Loc, Type Ty,
+                      ArrayRef<Value> Values) {
+  Value Struct = LLVM::UndefOp::create(B, Loc, Ty);
+  for (auto [I, V] : llvm::enumerate(Values))
+    Struct = LLVM::InsertValueOp::create(B, Loc, Struct, V, I);
+  return Struct;
+}
+
 Value NvvmWriter::i32(int64_t V) {
   return arith::ConstantIntOp::create(B, Loc, V, 32);
 }

@@ -148,7 +148,7 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
 
 !t = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op expected operands of f32 beside 'split', got 'bf16'}}
+  // expected-error @below {{'tile.mma_sync' op expected operands of f32 with 'split', got 'bf16'}}
   %d = tile.mma_sync split %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], f32>
   return
 }
@@ -157,7 +157,7 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
 
 !t = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op expected operands of f32 beside 'cut', got 'bf16'}}
+  // expected-error @below {{'tile.mma_sync' op expected operands of f32 with 'cut', got 'bf16'}}
   %d = tile.mma_sync cut %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], f32>
   return
 }
