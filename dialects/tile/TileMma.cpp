@@ -189,6 +189,24 @@ int64_t ExtractColumnsOp::columnOf(int64_t C) {
   return Column / Run % 2 ? Column - Run : Column + Run;
 }
 
+LogicalResult LoadColumnsOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
+    return failure();
+  SharedType From = getTile().getType();
+  FragmentType To = getFragment().getType();
+  if (From.getRows() != 1 || !From.isPlain())
+    return emitOpError("expected a tile of one plain row");
+  bool Known = llvm::is_contained({16u, 32u}, From.getElementBits());
+  if (!Known || From.getElement() != To.getElement())
+    return emitOpError(
+        "expected elements of 16 or 32 bits, and of one type, in both");
+  if (To.getColumns() % 8 || To.getColumns() > From.getColumns())
+    return emitOpError() << "expected a multiple of 8 columns, at most the "
+                            "tile's "
+                         << From.getColumns() << ", got " << To.getColumns();
+  return success();
+}
+
 LogicalResult MapOp::verify() {
   FragmentType From = getFragment().getType(), To = getResult().getType();
   if (From.getShape() != To.getShape())

@@ -109,6 +109,23 @@ def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
   }];
 }
 
+def Tile_LoadColumnsOp : Tile_Op<"load_columns"> {
+  let summary = "A fragment whose rows are all alike: a part of a tile of one row";
+  let description = [{
+    What an epilogue reads once for each column, a bias or scales, as an operand of
+    `tile.map`. `first` is a multiple of 8 and counts columns of the tile. A thread
+    loads the two neighbours of each eight columns that it holds.
+
+    ```mlir
+    %b = tile.load_columns %bias[%first] : !tile.smem<[1, 192], f32, swizzle 0> -> !tile.fragment<[64, 64], f32>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile, Index:$first);
+  let results = (outs Tile_FragmentType:$fragment);
+  let assemblyFormat = "$tile `[` $first `]` attr-dict `:` qualified(type($tile)) `->` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
 def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock, AttrSizedOperandSegments]> {
   let summary = "Applies a scalar function, which sees coordinates, to each element of a fragment";
   let description = [{
@@ -118,8 +135,8 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock, AttrSizedO
     With one bound, that of the rows, all columns exist.
 
     Of each fragment given by `with`, the element at the same place is a further
-    argument after the column: the second accumulator of a gated MLP, or RoPE's
-    other half.
+    argument after the column: the second accumulator of a gated MLP, RoPE's other half, or
+    a bias (`tile.load_columns`).
 
     ```mlir
     %y = tile.map %d at [%m, %n] within [%rows, %columns] : !d -> !y {

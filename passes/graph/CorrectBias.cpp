@@ -11,7 +11,9 @@
 ///     →  %1 = graph.matmul %x, %w
 ///        %y = graph.add %1, (mean of %x * (%w - rounded %w))
 ///
-/// The vector is constant, and part of the product's epilogue.
+/// The vector is constant, and part of the product's epilogue. If the model
+/// adds a constant vector there itself, that one is changed: one vector is read
+/// for each column, not two.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +36,34 @@ namespace {
 
 /// What is gained by less is not worth a vector.
 constexpr double LeastGain = 0.05; // dB
+
+/// The model's own bias: a constant vector, with an element for each of `N`
+/// columns, that is added to `Y` and to nothing else.
+struct OwnBias {
+  AddOp Sum;
+  std::vector<float> Numbers;
+
+  static std::optional<OwnBias> of(Value Y, int64_t N,
+                                   const WeightReader &Read) {
+    auto Sum = Y.hasOneUse() ? dyn_cast<AddOp>(*Y.user_begin()) : AddOp();
+    if (!Sum)
+      return std::nullopt;
+    Value Other = Sum->getOperand(Sum->getOperand(0) == Y ? 1 : 0);
+    auto Rows = Other.getDefiningOp<BroadcastOp>();
+    if (!Rows)
+      return std::nullopt;
+    // Dims of a broadcast are counted from the last one.
+    Value Vector = Rows.getX();
+    SymbolicTensorType Ty = typeOf(Vector);
+    if (Ty.getRank() == 0 || !Ty.getElementType().isF32() ||
+        Ty.getStaticDim(Ty.getRank() - 1) != N ||
+        Ty.getNumElements().asConstant() != N)
+      return std::nullopt;
+    if (std::optional<std::vector<float>> Numbers = numbersOf(Vector, Read))
+      return OwnBias{Sum, std::move(*Numbers)};
+    return std::nullopt;
+  }
+};
 
 struct CorrectBiasPass : graph::impl::CorrectBiasBase<CorrectBiasPass> {
   using CorrectBiasBase::CorrectBiasBase;
@@ -73,18 +103,29 @@ private:
     double After = Error.decibels();
     if (After < Before + LeastGain)
       return;
-    OpBuilder B(Op->getContext());
-    B.setInsertionPointAfter(Op);
     Location Loc = Op->getLoc();
     Value Y = Op->getResult(0);
+    std::vector<float> Added = meanError(*Of, *W, Type);
+    std::optional<OwnBias> Own = OwnBias::of(Y, W->N, Read);
+    if (Own)
+      llvm::transform(
+          llvm::zip_equal(Added, Own->Numbers), Added.begin(),
+          [](auto Two) { return std::get<0>(Two) + std::get<1>(Two); });
+    OpBuilder B(Op->getContext());
+    B.setInsertionPointAfter(Op);
     Value Vector = ConstantOp::create(
         B, Loc,
         DenseElementsAttr::get(RankedTensorType::get({W->N}, B.getF32Type()),
-                               ArrayRef<float>(meanError(*Of, *W, Type))));
+                               ArrayRef<float>(Added)));
     SymbolicTensorType To = typeOf(Y);
     Value All = spread(B, Loc, Vector, To, To.getRank() - 1);
-    Value Sum = AddOp::create(B, Loc, Y, All);
-    Y.replaceAllUsesExcept(Sum, Sum.getDefiningOp());
+    Value Sum = AddOp::create(B, Own ? Own->Sum.getLoc() : Loc, Y, All);
+    if (Own) {
+      Own->Sum.getResult().replaceAllUsesWith(Sum);
+      Own->Sum.erase();
+    } else {
+      Y.replaceAllUsesExcept(Sum, Sum.getDefiningOp());
+    }
     remark::passed(Loc,
                    remark::RemarkOpts::name("bias").category("quantisation"))
         << "The mean error of rounded weights is taken off: signal over "

@@ -20,9 +20,6 @@ static std::optional<std::vector<float>> readConstant(ConstantOp Op) {
   return std::vector<float>(Values.begin(), Values.end());
 }
 
-static std::optional<std::vector<float>> readNumbers(Value V,
-                                                     const WeightReader &Read);
-
 /// What smooth-channels makes: a weight times a factor of each channel, which
 /// is a vector along the last dim but one.
 static std::optional<std::vector<float>> readProduct(MulOp Op,
@@ -34,7 +31,7 @@ static std::optional<std::vector<float>> readProduct(MulOp Op,
       typeOf(Op.getA()).getDims().back().asConstant();
   if (!Factors || !Columns || *Columns < 1)
     return std::nullopt;
-  auto Numbers = readNumbers(Op.getA(), Read), Of = readConstant(Factors);
+  auto Numbers = numbersOf(Op.getA(), Read), Of = readConstant(Factors);
   SymbolicTensorType Ty = typeOf(Factors);
   int64_t Rank = Ty.getRank();
   if (!Numbers || !Of || Of->empty() || Rank < 2 ||
@@ -45,8 +42,8 @@ static std::optional<std::vector<float>> readProduct(MulOp Op,
   return Numbers;
 }
 
-static std::optional<std::vector<float>> readNumbers(Value V,
-                                                     const WeightReader &Read) {
+std::optional<std::vector<float>> graph::numbersOf(Value V,
+                                                   const WeightReader &Read) {
   while (isa_and_present<ReshapeOp, CastOp>(V.getDefiningOp())) {
     V = V.getDefiningOp()->getOperand(0);
     if (!isFloat(typeOf(V).getElementType()))
@@ -75,7 +72,7 @@ std::optional<ProductWeights> ProductWeights::of(Operation *Product,
   if (Found.N < 1 || Found.Channels < 1)
     return std::nullopt;
   Found.K = Count / Found.N;
-  auto Numbers = readNumbers(Weight, Read);
+  auto Numbers = numbersOf(Weight, Read);
   if (!Numbers || int64_t(Numbers->size()) != Count)
     return std::nullopt;
   Found.Numbers = std::move(*Numbers);

@@ -13,6 +13,11 @@
 
 namespace kpc::graph {
 
+/// The elements of a constant value in f32, row major, also through reshapes
+/// and casts of floats; none where they are not known.
+std::optional<std::vector<float>> numbersOf(mlir::Value V,
+                                            const WeightReader &Read);
+
 /// The weight of a GEMM or convolution as a matrix: K rows, the channels of the
 /// operand again and again, and N columns.
 struct ProductWeights {

@@ -50,6 +50,38 @@ struct LowerExtractColumns : TilePattern<ExtractColumnsOp> {
   }
 };
 
+/// Two neighbours of each eight columns, which both rows of a thread share.
+struct LowerLoadColumns : TilePattern<LoadColumnsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(LoadColumnsOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    FragmentType To = Op.getFragment().getType();
+    int64_t Bytes = Op.getTile().getType().getElementBits() / 8;
+    auto Pair = VectorType::get(2, To.getElement());
+    Value OfLane = W.shiftLeft(W.bitAnd(Place.Lane, 3), 1);
+    Value First =
+        W.pointer(Adaptor.getTile(),
+                  W.mul(W.add(W.toI32(Adaptor.getFirst()), OfLane), Bytes));
+    SmallVector<Value> OfBlock; // 64 rows: both rows of each pair
+    for (int64_t Column = 0; Column < To.getColumns(); Column += 8) {
+      Value Both = LLVM::LoadOp::create(
+          Rewriter, Loc, Pair, W.pointer(First, Column * Bytes), 2 * Bytes);
+      for (int64_t I : {0, 1, 0, 1})
+        OfBlock.push_back(
+            LLVM::ExtractElementOp::create(Rewriter, Loc, Both, W.i32(I)));
+    }
+    SmallVector<Value> All;
+    for (int64_t Block = 0; Block < To.getRows() / 64; ++Block)
+      llvm::append_range(All, OfBlock);
+    Rewriter.replaceOp(
+        Op, pack(Rewriter, Loc, getTypeConverter()->convertType(To), All));
+    return success();
+  }
+};
+
 /// The function's body once for each element that a thread holds.
 struct LowerMap : TilePattern<MapOp> {
   using TilePattern::TilePattern;
@@ -372,6 +404,7 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
 void kpc::tile::populateFragmentPatterns(const TypeConverter &Types,
                                          RewritePatternSet &Patterns,
                                          const ThreadPlace &Place) {
-  Patterns.add<LowerExtractColumns, LowerMap, LowerStoreShared>(
-      Types, Patterns.getContext(), Place);
+  Patterns
+      .add<LowerExtractColumns, LowerLoadColumns, LowerMap, LowerStoreShared>(
+          Types, Patterns.getContext(), Place);
 }

@@ -363,3 +363,35 @@ func.func @f(%d: !d, %i: index) {
   }
   return
 }
+
+// -----
+
+func.func @f(%t: !tile.smem<[2, 64], f32, swizzle 0>, %i: index) {
+  // expected-error @below {{'tile.load_columns' op expected a tile of one plain row}}
+  %b = tile.load_columns %t[%i] : !tile.smem<[2, 64], f32, swizzle 0> -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%t: !tile.smem<[1, 64], f32, swizzle 0>, %i: index) {
+  // expected-error @below {{'tile.load_columns' op expected elements of 16 or 32 bits, and of one type, in both}}
+  %b = tile.load_columns %t[%i] : !tile.smem<[1, 64], f32, swizzle 0> -> !tile.fragment<[64, 64], f16>
+  return
+}
+
+// -----
+
+func.func @f(%t: !tile.smem<[1, 64], f32, swizzle 0>, %i: index) {
+  // expected-error @below {{'tile.load_columns' op expected a multiple of 8 columns, at most the tile's 64, got 72}}
+  %b = tile.load_columns %t[%i] : !tile.smem<[1, 64], f32, swizzle 0> -> !tile.fragment<[64, 72], f32>
+  return
+}
+
+// -----
+
+func.func @f(%t: !tile.smem<[1, 64], f32, swizzle 0>, %i: index) {
+  // expected-error @below {{'tile.load_columns' op expected fragments in the layout of wgmma, got tmem_32x32b}}
+  %b = tile.load_columns %t[%i] : !tile.smem<[1, 64], f32, swizzle 0> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
+  return
+}

@@ -24,6 +24,7 @@ gpu.module @kernels {
     %byhand = tile.pipe threads producers 2 consumers 4 {offset = 64 : i64} : <1 of [!a]>
     // CHECK: %[[STAGE:.*]] = tile.alloc : !smem
     %staging = tile.alloc : <[64, 64], bf16, swizzle 128>
+    %bias = tile.alloc : <[1, 128], f32, swizzle 0>
     // CHECK: tile.barrier_init
     tile.barrier_init
     // CHECK: tile.sync block
@@ -77,6 +78,8 @@ gpu.module @kernels {
       %part = tile.extract_columns %d from 64 : !d -> !part
       // CHECK: tile.extract_columns %[[D]] from 64 rotate_half 32 : !fragment -> !fragment{{.*}}
       %exchanged = tile.extract_columns %d from 64 rotate_half 32 : !d -> !part
+      // CHECK: tile.load_columns %{{.*}}[%{{.*}}] : !smem{{.*}} -> !fragment{{.*}}
+      %bias_part = tile.load_columns %bias[%m] : !tile.smem<[1, 128], f32, swizzle 0> -> !part
       // CHECK: tile.map %[[PART]] at[%{{.*}}, %{{.*}}] within[%{{.*}}, %{{.*}}] : !fragment{{.*}} -> !fragment{{.*}} {
       // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index):
       %out = tile.map %part at [%m, %n] within [%m, %n] : !part -> !out {

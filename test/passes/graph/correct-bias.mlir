@@ -23,6 +23,23 @@ func.func @biased(%x: !x) -> !y {
   return %y : !y
 }
 
+// A bias that the model adds has the vector added to it when compiling: of the
+// first column, what is added is 1 less than in the function above.
+// CHECK-LABEL: @own_bias(
+// CHECK: %[[P:.*]] = graph.matmul
+// CHECK: graph.constant dense<{{.*}}> : tensor<8xf32>
+// CHECK: %[[B:.*]] = graph.broadcast %{{.*}} to <[32, 8], f32>
+// CHECK: %[[Y:.*]] = graph.add %[[P]], %[[B]]
+// CHECK: return %[[Y]]
+func.func @own_bias(%x: !x) -> !y {
+  %w = graph.constant dense<[[1.0, 0.503, 0.2501, -1.0, 0.301, 0.701, -0.203, 0.9], [0.6, -0.5, 0.15, 1.0, -0.3, 0.7, 0.2, -0.9]]> : tensor<2x8xf32>
+  %b = graph.constant dense<-1.0> : tensor<8xf32>
+  %rows = graph.broadcast %b : <[8], f32> to !y
+  %y = graph.matmul %x, %w : !x, !w loc("biased")
+  %z = graph.add %rows, %y : !y
+  return %z : !y
+}
+
 // Nothing is gained where the means are 0.
 // CHECK-LABEL: @centred(
 // CHECK-NOT: graph.add

@@ -168,4 +168,35 @@ gpu.module @exchanged {
     }
     gpu.return
   }
+
+  // Both rows of a thread have the same two of each eight columns: one load of a pair, 2q columns from the first on.
+  // CHECK-LABEL: gpu.func @columns(%arg0: index
+  gpu.func @columns(%first: index, %sink: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %zero = arith.constant 0.0 : f32
+    %row = arith.constant 0 : index
+    %columns = arith.constant 16 : index
+    %bias = tile.alloc : <[1, 48], f32, swizzle 0>
+    tile.barrier_init
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      // CHECK-DAG: %[[FIRST:.*]] = arith.index_cast %arg0 : index to i32
+      // CHECK: %[[COLUMN:.*]] = arith.addi %[[FIRST]], %{{.*}} : i32
+      // CHECK: %[[BYTES:.*]] = arith.muli %[[COLUMN]], %{{.*}} : i32
+      // CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}}[%[[BYTES]]]
+      // CHECK: %[[P0:.*]] = llvm.load %[[AT]] {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
+      // CHECK: %[[NEXT:.*]] = llvm.getelementptr %[[AT]][32]
+      // CHECK: %[[P1:.*]] = llvm.load %[[NEXT]] {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
+      // CHECK-NOT: llvm.load
+      // CHECK: gpu.return
+      %b = tile.load_columns %bias[%first] : !tile.smem<[1, 48], f32, swizzle 0> -> !tile.fragment<[64, 16], f32>
+      %sums = tile.splat %zero : f32 -> !tile.fragment<[64, 16], f32>
+      %y = tile.map %sums at [%row, %row] within [%columns] with %b : !tile.fragment<[64, 16], f32>, !tile.fragment<[64, 16], f32> -> !tile.fragment<[64, 16], f32> {
+      ^bb0(%v: f32, %r: index, %c: index, %w: f32):
+        %s = arith.addf %v, %w : f32
+        memref.store %s, %sink[] : memref<f32>
+        tile.yield %s : f32
+      }
+    }
+    gpu.return
+  }
 }

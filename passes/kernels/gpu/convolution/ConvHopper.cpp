@@ -45,8 +45,9 @@ FamilyAnswer queryConvHopper(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
   return FamilyAnswer::offer(
       schedule::rankConvSchedules(*Shape, T),
-      [&Form, Conv](const schedule::GemmSchedule &S, GpuLaunch &Launch) {
-        return ConvHopper(Form, *Conv, S).emit(Launch);
+      [&Form, Conv, Most = T.Limit.SharedPerBlock](
+          const schedule::GemmSchedule &S, GpuLaunch &Launch) {
+        return ConvHopper(Form, *Conv, S).emit(Launch, Most);
       },
       [Shape = *Shape, &T](StringRef Text) {
         return schedule::readConvSchedule(Text.str(), Shape, T);

@@ -66,9 +66,10 @@ FamilyAnswer queryGemmHopper(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
   return FamilyAnswer::offer(
       schedule::rankGemmSchedules(*Shape, T),
-      [Own, P = std::make_shared<GemmMatch>(std::move(*P))](
-          const schedule::GemmSchedule &S, GpuLaunch &Launch) {
-        return GemmHopper(Own->First, *P, S).emit(Launch);
+      [Own, P = std::make_shared<GemmMatch>(std::move(*P)),
+       Most = T.Limit.SharedPerBlock](const schedule::GemmSchedule &S,
+                                      GpuLaunch &Launch) {
+        return GemmHopper(Own->First, *P, S).emit(Launch, Most);
       },
       [Shape = *Shape, &T](StringRef Text) {
         return schedule::readGemmSchedule(Text.str(), Shape, T);

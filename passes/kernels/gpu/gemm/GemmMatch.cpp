@@ -201,6 +201,56 @@ static std::optional<int64_t> columnsOfHalf(const Contraction &C,
   return std::nullopt;
 }
 
+/// Fills in what all rows read: vectors with an element for each column, and
+/// elements that all columns share. `Access` is in the result's dimensions.
+static void readColumnVectors(GemmMatch &P, const AccessMaps &Access) {
+  llvm::SmallDenseMap<unsigned, Expr> Steps; // of a column's number, by loop
+  Expr Columns = 1;
+  for (unsigned I = P.C.N.Loops.size(); I-- > 0;) {
+    Steps[P.C.N.Loops[I]] = Columns;
+    std::optional<Expr> Size = sizeExpr(P.C.N.Sizes[I]);
+    if (!Size)
+      return;
+    Columns = Columns * *Size;
+  }
+  auto IsLinear = [&](const kernels::Access &One, bool ByColumn) {
+    for (auto [Dim, Loop] : llvm::enumerate(P.C.R.Parallel)) {
+      Expr Step = ByColumn && Steps.contains(Loop) ? Steps[Loop] : Expr(0);
+      bool IsOnce = constantOf(loopSize(P.C.R.Op, Loop)) == 1;
+      if (!IsOnce && Access.stride(One, Dim) != Step)
+        return false;
+    }
+    return true;
+  };
+  for (const kernels::Access &One : Access.Accesses) {
+    // GELU reads all twice, at one place.
+    bool IsOnly = llvm::all_of(Access.Accesses, [&](const auto &Other) {
+      return Other.Tensor != One.Tensor ||
+             Other.Map.getResults() == One.Map.getResults();
+    });
+    bool IsNew = llvm::none_of(P.ColumnVectors,
+                               [&](const GemmMatch::ColumnVector &V) {
+                                 return V.Tensor == One.Tensor;
+                               }) &&
+                 !llvm::is_contained(P.Scalars, One.Tensor);
+    AffineMap Map = One.Map;
+    SmallVector<AffineExpr> Zeros(Map.getNumDims(),
+                                  getAffineConstantExpr(0, Map.getContext()));
+    bool FromStart = llvm::all_of(
+        Map.replaceDimsAndSymbols(Zeros, {}, 0, Map.getNumSymbols())
+            .getResults(),
+        [](AffineExpr E) { return E == 0; });
+    Matrix M;
+    if (!One.Tensor || !IsOnly || !IsNew || !FromStart ||
+        !placeMatrix(M, One.Memref))
+      continue;
+    if (IsLinear(One, /*ByColumn=*/false))
+      P.Scalars.push_back(One.Tensor);
+    else if (IsLinear(One, /*ByColumn=*/true))
+      P.ColumnVectors.push_back({One.Tensor, M.Argument, M.Element});
+  }
+}
+
 std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form, Groups How) {
   std::optional<Contraction> C = Contraction::read(Form);
   if (C && How == Groups::Swapped && C->N.Loops.empty() &&
@@ -225,6 +275,7 @@ std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form, Groups How) {
   P.ReadsAtResult = llvm::any_of(Shape->Access.Accesses, [](const Access &One) {
     return One.Tensor && One.Map.isIdentity();
   });
+  readColumnVectors(P, Shape->Access);
   if (Shape->RotateHalf) {
     std::optional<int64_t> Columns =
         columnsOfHalf(*C, Shape->Parallel[*Shape->RotateHalf]);

@@ -85,6 +85,16 @@ struct GemmMatch {
   /// Each element of D also reads the element of another matrix at its place: a
   /// residual.
   bool ReadsAtResult = false;
+  /// A vector in memory with an element for each column of D, which all rows
+  /// read: a bias, scales.
+  struct ColumnVector {
+    mlir::Value Tensor; ///< as the epilogue reads it
+    unsigned Argument;  ///< the function's, the base pointer
+    mlir::Type Element; ///< as stored
+  };
+  llvm::SmallVector<ColumnVector> ColumnVectors = {};
+  /// Tensors of which all elements of D read the same one: a scale.
+  llvm::SmallVector<mlir::Value> Scalars = {};
   /// A second GEMM of the same A, whose elements meet those of the first at
   /// their places: a gated MLP.
   struct DualGemm {

@@ -98,7 +98,7 @@ SmallVector<Value> indicesOf(GpuWriter &W, const GemmMatch &P, Value Batch,
 }
 
 Value elementOfAccumulator(GpuWriter &W, const GemmMatch &P, ValueRange At,
-                           Value Sum, Value Paired) {
+                           Value Sum, Value Paired, KnownElements Known) {
   // A product's result at some indices: there are no others than these and
   // those that change places with them.
   auto Combiner = [&](const Contraction &Of, Value Partial,
@@ -116,6 +116,9 @@ Value elementOfAccumulator(GpuWriter &W, const GemmMatch &P, ValueRange At,
                       Indices);
     if (Of && P.Second && Of == P.Second->C.R.Op)
       return Combiner(P.Second->C, Paired, Indices);
+    for (auto [Read, Element] : Known)
+      if (Read == Tensor)
+        return Element;
     return {};
   });
   Value Element = W.Emitter.element(W.B, P.C.R.Form.Outputs[0].Tensor, At);
@@ -136,7 +139,8 @@ void keepColumnsInside(GpuWriter &W, const GemmMatch &P, AccumulatorCoord &At,
 
 Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
                       const AccumulatorCoord &Where, Value Part,
-                      LogicalResult &Result, Value Paired) {
+                      LogicalResult &Result, Value Paired,
+                      KnownElements Known) {
   using Values = SmallVector<Value>;
   auto From = cast<tile::FragmentType>(Part.getType());
   auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
@@ -150,6 +154,12 @@ Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
     Others.push_back(Paired);
     Arguments.push_back(From.getElement());
   }
+  size_t FirstKnown = Arguments.size();
+  for (Value Fragment : llvm::make_second_range(Known)) {
+    Others.push_back(Fragment);
+    Arguments.push_back(
+        cast<tile::FragmentType>(Fragment.getType()).getElement());
+  }
   auto Map =
       tile::MapOp::create(W.B, W.Loc, To, Part,
                           ValueRange{Where.Row, Where.Column}, Within, Others);
@@ -158,9 +168,14 @@ Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
                                 SmallVector<Location>(Arguments.size(), W.Loc));
   Values At =
       indicesOf(W, P, Where.Batch, Body->getArgument(1), Body->getArgument(2));
-  Value Element =
-      elementOfAccumulator(W, P, At, Body->getArgument(0),
-                           Paired ? Value(Body->getArgument(3)) : Value());
+  SmallVector<std::pair<Value, Value>> InBody;
+  for (auto [Tensor, Element] :
+       llvm::zip_equal(llvm::make_first_range(Known),
+                       Body->getArguments().drop_front(FirstKnown)))
+    InBody.emplace_back(Tensor, Element);
+  Value Element = elementOfAccumulator(
+      W, P, At, Body->getArgument(0),
+      Paired ? Value(Body->getArgument(3)) : Value(), InBody);
   if (!Element)
     Result = failure();
   tile::YieldOp::create(W.B, W.Loc, Element);

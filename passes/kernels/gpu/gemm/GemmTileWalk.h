@@ -43,19 +43,25 @@ struct AccumulatorCoord {
 void keepColumnsInside(GpuWriter &W, const GemmMatch &P, AccumulatorCoord &At,
                        int64_t Columns, int64_t TileColumns);
 
+/// Tensors that the epilogue reads, each with what is there already: a
+/// fragment, or an element.
+using KnownElements =
+    llvm::ArrayRef<std::pair<mlir::Value /*Tensor*/, mlir::Value>>;
+
 /// What the kernel makes of the fragment `Part` of the accumulators, and of
 /// `Paired`, those of a second GEMM or RoPE's other halves, as elements of the
-/// output: a tile.map. `Result` becomes failure after a diagnostic.
+/// output: a tile.map. Elements of `Known` are not loaded. `Result` becomes
+/// failure after a diagnostic.
 mlir::Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
                             const AccumulatorCoord &Where, mlir::Value Part,
                             mlir::LogicalResult &Result,
-                            mlir::Value Paired = {});
+                            mlir::Value Paired = {}, KnownElements Known = {});
 
 /// What the kernel makes of the sum at the parallel indices `At`, and of
 /// `Paired`, as above: an element of the output; null after a diagnostic.
 mlir::Value elementOfAccumulator(GpuWriter &W, const GemmMatch &P,
                                  mlir::ValueRange At, mlir::Value Sum,
-                                 mlir::Value Paired);
+                                 mlir::Value Paired, KnownElements Known = {});
 
 /// Where the matrix of `M` that a batch index takes is, in its dimensions.
 llvm::SmallVector<mlir::Value> batchIndices(GpuWriter &W, const GemmMatch &P,

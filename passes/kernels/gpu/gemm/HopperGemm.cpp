@@ -174,7 +174,8 @@ bool HopperGemm::sharesAngles() const {
   return Head && (Part % Head == 0 || Head % Part == 0);
 }
 
-void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc) {
+Value HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc,
+                               Value VectorsAt) {
   auto PartTy = tile::FragmentType::get(W.B.getContext(),
                                         {S.consumerRows(), S.partColumns()},
                                         P.accumulatorType());
@@ -185,10 +186,18 @@ void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc) {
     Kept = storeForSplitK(Group, Acc);
     First = W.mul(Rank, W.index(S.storedColumns()));
   }
+  if (Vectors)
+    VectorsAt = Vectors->wait(VectorsAt);
   struct Part {
-    Value Column, Acc, Paired;
+    Value InTile, Column, Acc, Paired;
   };
   SmallVector<Part> Parts;
+  auto Finish = [&](const Part &One) {
+    ColumnVectors::Fragments Known;
+    if (Vectors)
+      Known = Vectors->fragments(One.InTile, PartTy.getShape());
+    return mapElements(Where, Row, One.Column, One.Acc, One.Paired, Known);
+  };
   // In turn, nobody waits for what is read.
   bool ReadsFirst = (P.ReadsAtResult && !S.PingPong) || sharesAngles();
   for (int64_t C = 0; C < resultColumns() / S.SplitK; C += S.partColumns()) {
@@ -198,37 +207,54 @@ void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc) {
             ? Value(tile::ClusterReduceOp::create(W.B, W.Loc, PartTy, Kept,
                                                   InTile, S.SplitK))
             : Value(tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc, C));
-    Parts.push_back({W.add(Where.Column, InTile), Own,
+    Parts.push_back({InTile, W.add(Where.Column, InTile), Own,
                      pairedPart(Kept ? Own : Acc, Kept ? 0 : C, PartTy)});
-    if (!ReadsFirst)
-      storePart(Where, Group, Row, Parts.back().Column,
-                mapElements(Where, Row, Parts.back().Column, Own,
-                            Parts.back().Paired),
-                C / S.partColumns());
+    if (ReadsFirst)
+      continue;
+    Value Out = Finish(Parts.back());
+    if (Vectors && C + S.partColumns() == resultColumns() / S.SplitK)
+      Vectors->release();
+    storePart(Where, Group, Row, Parts.back().Column, Out, C / S.partColumns());
   }
   if (!ReadsFirst)
-    return;
+    return VectorsAt;
   // All reads of memory begin before the first store waits for anything. Parts
   // at the same place of their heads come one after another: they read the same
   // angles, once.
   size_t PartsOfHead = std::max<int64_t>(2 * P.RotateHalf / S.partColumns(), 1);
   for (size_t InHead = 0; InHead < PartsOfHead; ++InHead)
     for (size_t I = InHead; I < Parts.size(); I += PartsOfHead)
-      Parts[I].Acc = mapElements(Where, Row, Parts[I].Column, Parts[I].Acc,
-                                 Parts[I].Paired);
+      Parts[I].Acc = Finish(Parts[I]);
+  if (Vectors)
+    Vectors->release();
   for (auto [Number, One] : llvm::enumerate(Parts))
     storePart(Where, Group, Row, One.Column, One.Acc, Number);
+  return VectorsAt;
+}
+
+/// Elements that all of D share are read once, and not while a tile's sums wait
+/// for them: the emitter has those that it is asked for again.
+void HopperGemm::loadScalars() {
+  for (Value Tensor : P.Scalars) {
+    int64_t Rank = cast<ShapedType>(Tensor.getType()).getRank();
+    (void)W.Emitter.element(W.B, Tensor, Values(Rank, W.index(0)));
+  }
 }
 
 void HopperGemm::consume(Value Group) {
-  forEachTile(cursor(), [&](Value Tile, ValueRange In) -> Values {
+  loadScalars();
+  Values First = {cursor()};
+  if (Vectors)
+    First.push_back(cursor());
+  forEachTile(First, [&](Value Tile, ValueRange In) -> Values {
     Value At = In[0];
     Value Acc = mainloop(Group, countOfTile(Tile), At);
     // Behind the products: between the last of them and the wait, ptxas takes
     // any other instruction for one that might read the accumulators (C7514),
     // and serialises all products.
-    epilogueTile(placeOf(Tile), Group, Acc);
-    return {At};
+    Value VectorsAt =
+        epilogueTile(placeOf(Tile), Group, Acc, Vectors ? In[1] : Value());
+    return Vectors ? Values{At, VectorsAt} : Values{At};
   });
   endRole();
 }
@@ -248,15 +274,23 @@ void HopperGemm::consumeInTurn(Value Group) {
     return arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
                                  toI32(Group), Turn);
   };
+  loadScalars();
   W.when(IsMine(i32(Turns - 1)), [&] { tile::PassTurnOp::create(W.B, W.Loc); });
+  Values Begin = {Skip(cursor(), W.mul(Group, Steps))};
+  if (Vectors)
+    Begin.push_back(Vectors->skip(cursor(), Group));
   forEachTile(
-      Skip(cursor(), W.mul(Group, Steps)),
+      Begin,
       [&](Value Tile, ValueRange In) -> Values {
         Value At = In[0];
         tile::WaitTurnOp::create(W.B, W.Loc);
         Value Acc = mainloop(Group, KCount, At);
-        epilogueTile(placeOf(Tile), Group, Acc);
-        return {Skip(At, W.mul(Steps, W.index(Turns - 1)))};
+        Value VectorsAt =
+            epilogueTile(placeOf(Tile), Group, Acc, Vectors ? In[1] : Value());
+        Values Next = {Skip(At, W.mul(Steps, W.index(Turns - 1)))};
+        if (Vectors)
+          Next.push_back(Vectors->skip(VectorsAt, W.index(Turns - 1)));
+        return Next;
       },
       Group, Turns);
   // The turn behind the block's last tile is waited for, too: no barrier is
@@ -278,11 +312,12 @@ void HopperGemm::endRole() {
         [&] { tile::TmaStoreWaitOp::create(W.B, W.Loc, 0); });
 }
 
-LogicalResult HopperGemm::emit(GpuLaunch &Launch) {
+LogicalResult HopperGemm::emit(GpuLaunch &Launch, int64_t SharedBytes) {
   W.B.getContext()->loadDialect<tile::TileDialect>();
   Acc = tile::FragmentType::get(W.B.getContext(), {S.consumerRows(), S.TileN},
                                 P.accumulatorType());
   // In turn, a stage is one warpgroup's.
+  stageColumnVectors((S.PingPong ? 1 : S.consumers()) * 4, SharedBytes);
   declareMemory(S.consumers(), S.consumerRows(),
                 /*Consumers=*/(S.PingPong ? 1 : S.consumers()) * 4 *
                     S.multicast());

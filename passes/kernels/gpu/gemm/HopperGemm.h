@@ -23,11 +23,13 @@ class HopperGemm : public TmaGemm {
 public:
   using TmaGemm::TmaGemm;
 
-  mlir::LogicalResult emit(GpuLaunch &Launch);
+  /// `SharedBytes`: the most shared memory of a block.
+  mlir::LogicalResult emit(GpuLaunch &Launch, int64_t SharedBytes);
 
 private:
   void setUpCluster();
   void takeShareOfK();
+  void loadScalars();
   void consume(mlir::Value Group);
   void consumeInTurn(mlir::Value Group);
   void endRole();
@@ -42,7 +44,9 @@ private:
                                mlir::Value &Cursor);
   mlir::Value mainloop(mlir::Value Group, mlir::Value Count,
                        mlir::Value &Cursor);
-  void epilogueTile(const TileCoord &Where, mlir::Value Group, mlir::Value Acc);
+  /// `VectorsAt`: the place of the tile's vectors; gives the next.
+  mlir::Value epilogueTile(const TileCoord &Where, mlir::Value Group,
+                           mlir::Value Acc, mlir::Value VectorsAt = {});
   bool sharesAngles() const;
   mlir::Value pairedPart(mlir::Value From, int64_t First, mlir::Type Part);
   mlir::Value subviewColumns(mlir::Value Tile, mlir::Value First);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/gemm/TmaGemm.h"
 #include "passes/kernels/gpu/gemm/GemmTileWalk.h"
+#include "passes/schedule/HopperCosts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -56,13 +57,22 @@ BlockArgument TmaGemm::addView(tile::ViewType View, unsigned Buffer,
                                ArrayRef<int64_t> Box,
                                ArrayRef<int64_t> Traversal,
                                kernel::Im2colAttr Im2col) {
+  return addExactView(View, Buffer, elementOf(View, Buffer), Dims, Strides, Box,
+                      Traversal, Im2col);
+}
+
+BlockArgument TmaGemm::addExactView(tile::ViewType View, unsigned Buffer,
+                                    Type Stored, ArrayRef<Expr> Dims,
+                                    ArrayRef<Expr> Strides,
+                                    ArrayRef<int64_t> Box,
+                                    ArrayRef<int64_t> Traversal,
+                                    kernel::Im2colAttr Im2col) {
   Builder B(W.B.getContext());
   auto List = [&](ArrayRef<int64_t> Given) {
     return Given.empty() ? DenseI64ArrayAttr() : B.getDenseI64ArrayAttr(Given);
   };
   TensorMaps.push_back(kernel::TensorMapAttr::get(
-      B.getContext(), Buffer, elementOf(View, Buffer),
-      kernel::textsOf(B.getContext(), Dims),
+      B.getContext(), Buffer, Stored, kernel::textsOf(B.getContext(), Dims),
       kernel::textsOf(B.getContext(), Strides), List(Box), View.getSwizzle(),
       kernel::DefaultL2, kernel::TensorMapFill::Zero, List(Traversal), Im2col));
   func::FuncOp Func = Form.Func;
@@ -96,6 +106,43 @@ Value TmaGemm::rowsOf(Value Tile, Value First, int64_t Rows) {
   return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Tile, First);
 }
 
+void TmaGemm::stageColumnVectors(int64_t Consumers, int64_t SharedBytes) {
+  VectorReaders = Consumers;
+  MostShared = SharedBytes;
+  // RoPE also reads those of the other half's columns. A residual is waited for
+  // as long, and its loads would begin only after the wait for the vectors.
+  if (P.RotateHalf || P.ReadsAtResult)
+    return;
+  llvm::copy_if(P.ColumnVectors, std::back_inserter(StagedVectors),
+                [&](const GemmMatch::ColumnVector &V) {
+                  return ColumnVectors::fits(V, resultColumns());
+                });
+}
+
+TmaGemm::Values TmaGemm::addVectorViews(int64_t SharedBytes) {
+  // As many tiles as the ring is ahead of the one that is multiplied, and that
+  // one: a sum of one step leaves the ring on tiles that are far ahead.
+  int64_t Steps =
+      llvm::divideCeil(P.K.asConstant().value_or(S.Stages * S.TileK), S.TileK);
+  int64_t TilesAhead =
+      llvm::divideCeil(S.Stages, std::max<int64_t>(Steps / S.SplitK, 1));
+  while (!StagedVectors.empty()) {
+    Vectors.emplace(W, StagedVectors, resultColumns(), 1 + TilesAhead);
+    if (SharedBytes + Vectors->bytes() <= MostShared)
+      break;
+    Vectors.reset();
+    StagedVectors.pop_back();
+  }
+  Values Views;
+  for (const GemmMatch::ColumnVector &V : StagedVectors) {
+    auto View = tile::ViewType::get(W.B.getContext(), V.Element,
+                                    {resultColumns()}, /*swizzle=*/0);
+    Views.push_back(addExactView(View, V.Argument, V.Element, P.N,
+                                 /*Strides=*/{}, resultColumns()));
+  }
+  return Views;
+}
+
 void TmaGemm::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
                             bool Pair) {
   StagedRows = Rows;
@@ -106,11 +153,20 @@ void TmaGemm::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
   addOperandViews();
   ViewD = addMatrixView(P.D, viewOfLines(P.D, Staging, StagedRows), false, P.M,
                         P.N);
+  Values VectorViews = addVectorViews(
+      llvm::accumulate(tilesOfStage(), int64_t(0),
+                       [](int64_t Sum, Type Tile) {
+                         return Sum + cast<tile::SharedType>(Tile).getBytes();
+                       }) *
+          S.Stages +
+      Staging.getBytes() + schedule::hopper::BarrierRoom);
   Form.Func->setAttr(kernel::KernelDialect::TensorMapsAttrHelper::getNameStr(),
                      W.B.getArrayAttr(TensorMaps));
 
   Pipe = tile::PipeOp::create(W.B, W.Loc, PipeTy, tile::Completion::Tma,
                               /*producers=*/1, Consumers, Pair);
+  if (Vectors)
+    Vectors->declare(VectorViews, VectorReaders);
   StagingTile = tile::AllocOp::create(W.B, W.Loc, Staging);
   RowCount = W.size(P.C.M.Sizes);
   ColumnCount = W.size(P.C.N.Sizes);
@@ -191,10 +247,17 @@ TmaGemm::forEachTile(ValueRange Carried,
 /// One thread fills the ring, for all tiles of its block.
 void TmaGemm::produce(bool Drain) {
   elect(tile::Scope::Role, [&] {
-    Values Last =
-        forEachTile(cursor(), [&](Value Tile, ValueRange In) -> Values {
-          return {produceTile(placeOf(Tile), In[0])};
-        });
+    Values First = {cursor()};
+    if (Vectors)
+      First.push_back(cursor());
+    Values Last = forEachTile(First, [&](Value Tile, ValueRange In) -> Values {
+      TileCoord Where = placeOf(Tile);
+      Values Next;
+      if (Vectors)
+        Next.push_back(Vectors->load(Where.Column, In[1]));
+      Next.insert(Next.begin(), produceTile(Where, In[0]));
+      return Next;
+    });
     if (Drain)
       tile::DrainOp::create(W.B, W.Loc, Pipe, Last[0]);
   });
@@ -205,11 +268,11 @@ void TmaGemm::produce(bool Drain) {
 //===----------------------------------------------------------------------===//
 
 Value TmaGemm::mapElements(const TileCoord &Where, Value Row, Value Column,
-                           Value Part, Value Paired) {
+                           Value Part, Value Paired, KnownElements Known) {
   AccumulatorCoord At{P.hasBatch() ? Where.Batch : Value(), Row, Column,
                       RowCount, ColumnCount};
   keepColumnsInside(W, P, At, S.partColumns(), resultColumns() * S.ClusterN);
-  return mapAccumulators(W, P, At, Part, Result, Paired);
+  return mapAccumulators(W, P, At, Part, Result, Paired, Known);
 }
 
 void TmaGemm::storePart(const TileCoord &Where, Value Group, Value Row,

@@ -19,7 +19,9 @@
 
 #include "dialects/kernel/Kernel.h"
 #include "passes/kernels/gpu/TileBuilder.h"
+#include "passes/kernels/gpu/gemm/ColumnVectors.h"
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
+#include "passes/kernels/gpu/gemm/GemmTileWalk.h"
 #include "passes/schedule/GemmSchedule.h"
 
 namespace kpc::kernels {
@@ -64,6 +66,14 @@ protected:
                               llvm::ArrayRef<int64_t> Box,
                               llvm::ArrayRef<int64_t> Traversal = {},
                               kernel::Im2colAttr Im2col = {});
+  /// The same of elements that no product reads: f32 stays as it is.
+  mlir::BlockArgument addExactView(tile::ViewType View, unsigned Buffer,
+                                   mlir::Type Stored,
+                                   llvm::ArrayRef<shape::Expr> Dims,
+                                   llvm::ArrayRef<shape::Expr> Strides,
+                                   llvm::ArrayRef<int64_t> Box,
+                                   llvm::ArrayRef<int64_t> Traversal = {},
+                                   kernel::Im2colAttr Im2col = {});
   /// The same for the matrix `M` of `Rows` lines of `Columns` contiguous
   /// elements, one for each batch index.
   mlir::BlockArgument addMatrixView(const Matrix &M, tile::ViewType View,
@@ -75,6 +85,10 @@ protected:
   /// `Groups` warpgroups store, `Rows` rows each.
   void declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
                      bool Pair = false);
+  /// Has the epilogue's vectors copied to shared memory, which `Consumers`
+  /// warps read, if `declareMemory` finds room for them in `SharedBytes` of a
+  /// block.
+  void stageColumnVectors(int64_t Consumers, int64_t SharedBytes);
 
   TileCoord placeOf(mlir::Value Tile);
   /// A place in `M`, as its view counts.
@@ -97,7 +111,7 @@ protected:
   /// What the kernel makes of the accumulators, as elements of the output.
   mlir::Value mapElements(const TileCoord &Where, mlir::Value Row,
                           mlir::Value Column, mlir::Value Part,
-                          mlir::Value Paired = {});
+                          mlir::Value Paired = {}, KnownElements Known = {});
   /// One part of the result's columns, the `Number`-th of the tile, on its way.
   void storePart(const TileCoord &Where, mlir::Value Group, mlir::Value Row,
                  mlir::Value Column, mlir::Value Out, int64_t Number);
@@ -116,12 +130,19 @@ protected:
   mlir::Value Tiles; ///< of the result, i32
   mlir::Value Rank;  ///< of this block in its cluster; null: it is alone
   mlir::LogicalResult Result = mlir::success();
+  /// None: the epilogue loads them itself.
+  std::optional<ColumnVectors> Vectors;
 
 private:
   mlir::Type elementOf(tile::ViewType View, unsigned Buffer) const;
   void countTiles();
+  /// Decides whether vectors are staged, and gives what their copies go
+  /// through.
+  Values addVectorViews(int64_t SharedBytes);
 
   int64_t StagedRows = 0; ///< of one warpgroup and one store
+  int64_t VectorReaders = 0, MostShared = 0;
+  llvm::SmallVector<GemmMatch::ColumnVector> StagedVectors;
   mlir::BlockArgument ViewD;
   mlir::Value StagingTile;
   mlir::Value RowTiles, ColumnTiles; ///< i32

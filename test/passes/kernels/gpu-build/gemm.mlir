@@ -8,13 +8,17 @@
 // CHECK-DAG: !fragment = !tile.fragment<[64, 64], f32>
 // CHECK-DAG: !fragment1 = !tile.fragment<[64, 64], bf16>
 // CHECK-DAG: !smem = !tile.smem<[64, 64], bf16, swizzle 128>
-// CHECK-DAG: !smem1 = !tile.smem<[128, 64], bf16, swizzle 128>
-// CHECK-DAG: !smem2 = !tile.smem<[64, 64], bf16, swizzle 128, pitch 128>
+// CHECK-DAG: !smem1 = !tile.smem<[1, 64], bf16>
+// CHECK-DAG: !smem2 = !tile.smem<[128, 64], bf16, swizzle 128>
+// CHECK-DAG: !smem3 = !tile.smem<[64, 64], bf16, swizzle 128, pitch 128>
 // CHECK-DAG: !view = !tile.view<bf16, box[64, 64], swizzle 128>
+// CHECK-DAG: !view1 = !tile.view<bf16, box[64], swizzle 0>
 // CHECK-DAG: !pipe = !tile.pipe<13 of [!smem, !smem]>
+// The bias of as many tiles as the ring's 13 stages may be ahead, two for each tile, and of the one that is multiplied.
+// CHECK-DAG: !pipe1 = !tile.pipe<8 of [!smem1]>
 
 // CHECK-LABEL: gpu.func @linear(
-// CHECK-SAME: %[[M:[a-z0-9]+]]: index {kernel.size = #kernel.size<optimum = 64>}, %[[X:[a-z0-9]+]]: !view, %[[W:[a-z0-9]+]]: !view, %[[Y:[a-z0-9]+]]: !view)
+// CHECK-SAME: %[[M:[a-z0-9]+]]: index {kernel.size = #kernel.size<optimum = 64>}, %[[X:[a-z0-9]+]]: !view, %[[W:[a-z0-9]+]]: !view, %[[Y:[a-z0-9]+]]: !view, %[[B:[a-z0-9]+]]: !view1)
 // Blocks stay: there are no more than multiprocessors.
 // CHECK-SAME: grid = ["min(sm_count, floordiv(arg4 + 63, 64))", "1", "1"]
 // CHECK-SAME: block = [256, 1, 1]
@@ -22,20 +26,28 @@
 // CHECK-SAME: kernel.tensor_maps = [
 // CHECK-SAME: #kernel.tensor_map<buffer = 0, element = bf16, dims = ["72", "arg4"], strides = ["144"], box = [64, 64], swizzle = 128>
 // CHECK-SAME: #kernel.tensor_map<buffer = 1, element = bf16, dims = ["64", "72"], strides = ["128"], box = [64, 64], swizzle = 128>
-// CHECK-SAME: #kernel.tensor_map<buffer = 3, element = bf16, dims = ["64", "arg4"], strides = ["128"], box = [64, 64], swizzle = 128>]
+// CHECK-SAME: #kernel.tensor_map<buffer = 3, element = bf16, dims = ["64", "arg4"], strides = ["128"], box = [64, 64], swizzle = 128>
+// CHECK-SAME: #kernel.tensor_map<buffer = 2, element = bf16, dims = ["64"], strides = [], box = [64]>]
 
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
 // CHECK-DAG: %[[SUM:.*]] = arith.constant 72 : index
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK: %[[PIPE:.*]] = tile.pipe tma consumers 4 : !pipe
-// CHECK-NEXT: %[[STAGES:.*]] = tile.alloc : !smem1
+// CHECK-NEXT: %[[VECTORS:.*]] = tile.pipe tma consumers 4 : !pipe1
+// CHECK-NEXT: %[[STAGES:.*]] = tile.alloc : !smem2
 // CHECK: tile.barrier_init
 
 // CHECK-NEXT: tile.role "producer" warps 0 to 4 registers 40 {
 // CHECK: tile.elect role {
 // CHECK-NEXT: %[[START:.*]] = tile.cursor
-// CHECK: scf.for %{{.*}} iter_args(%[[OF_TILE:.*]] = %[[START]]) -> (!tile.cursor)
+// CHECK-NEXT: %[[FIRST_VECTOR:.*]] = tile.cursor
+// CHECK: scf.for %{{.*}} iter_args(%[[OF_TILE:.*]] = %[[START]], %[[VECTOR_AT:.*]] = %[[FIRST_VECTOR]]) -> (!tile.cursor, !tile.cursor)
+// The tile's bias is copied before its operands.
+// CHECK: %[[FREE_VECTOR:.*]] = tile.acquire %[[VECTORS]][%[[VECTOR_AT]]] : !pipe1 -> !tile.stage<free>
+// CHECK-NEXT: %[[OF_BIAS:.*]] = tile.tiles %[[VECTORS]][%[[FREE_VECTOR]]]
+// CHECK-NEXT: tile.tma_load %[[B]][%{{.*}}] into %[[OF_BIAS]] signal %[[VECTORS]][%[[FREE_VECTOR]]]
+// CHECK-NEXT: tile.commit %[[VECTORS]][%[[FREE_VECTOR]]]
 // CHECK: scf.for %[[K:[a-z0-9]+]] = %[[C0]] to %[[SUM]] step %[[C64]] iter_args(%[[AT:.*]] = %[[OF_TILE]]) -> (!tile.cursor) {
 // CHECK-NEXT: %[[FREE:.*]] = tile.acquire %[[PIPE]][%[[AT]]] : !pipe -> !tile.stage<free>
 // CHECK-NEXT: %[[AB:.*]]:2 = tile.tiles %[[PIPE]][%[[FREE]]]
@@ -66,16 +78,18 @@
 // CHECK-NEXT: tile.release %[[PIPE]][%[[LAST]]#1]
 
 // Bias, ReLU and rounding happen in registers.
+// CHECK: %[[FULL_VECTOR:.*]] = tile.wait %[[VECTORS]]
 // CHECK: %[[PART:.*]] = tile.extract_columns %[[DONE]] from 0
-// CHECK-NEXT: %[[OUT:.*]] = tile.map %[[PART]] at[%[[ROW:[a-z0-9]+]], %[[COLUMN:[a-z0-9]+]]] within[%[[M]]] : !fragment -> !fragment1 {
-// CHECK-NEXT: ^bb0(%[[V:.*]]: f32, %{{.*}}: index, %[[J:.*]]: index):
-// CHECK-NEXT: %[[BIAS:.*]] = memref.load %{{.*}}[%[[J]]] : memref<64xbf16, strided<[1]>>
+// CHECK-NEXT: %[[BIASES:.*]] = tile.load_columns %{{.*}}[%[[C0]]] : !smem1 -> !fragment1
+// CHECK-NEXT: %[[OUT:.*]] = tile.map %[[PART]] at[%[[ROW:[a-z0-9]+]], %[[COLUMN:[a-z0-9]+]]] within[%[[M]]] with %[[BIASES]] : !fragment, !fragment1 -> !fragment1 {
+// CHECK-NEXT: ^bb0(%[[V:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[BIAS:.*]]: bf16):
 // CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[BIAS]]
 // CHECK-NEXT: %[[ADDED:.*]] = arith.addf %[[V]], %[[WIDE]]
 // CHECK-NEXT: %[[RELU:.*]] = arith.maximumf %[[ADDED]], %[[ZERO]]
 // CHECK-NEXT: %[[ROUNDED:.*]] = arith.truncf %[[RELU]]
 // CHECK-NEXT: tile.yield %[[ROUNDED]] : bf16
 
+// CHECK: tile.release %[[VECTORS]][%[[FULL_VECTOR]]]
 // One part of 64 columns: the tile before has used the same buffer last, so its store must have read it.
 // CHECK: %[[STAGE:.*]] = tile.subview_rows %[[STAGES]]
 // CHECK-NEXT: tile.elect warpgroup {
@@ -89,7 +103,7 @@
 // CHECK-NEXT: tile.tma_store %[[STAGE]] to %[[Y]][%[[ROW]], %[[COLUMN]]]
 // CHECK-NEXT: tile.tma_store_commit
 // CHECK-NEXT: }
-// CHECK-NEXT: scf.yield %[[LAST]]#2
+// CHECK-NEXT: scf.yield %[[LAST]]#2, %{{.*}}
 // CHECK: tile.tma_store_wait<0>
 func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kernel.size = #kernel.size<optimum = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 72], strides: [72, 1] : memref<bf16> to memref<?x72xbf16, strided<[72, 1]>>
