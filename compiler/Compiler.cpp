@@ -128,6 +128,12 @@ bool Compilation::plan(bool Folds) {
       Options.Limits.FoldedBytes);
   PlanTools Tools;
   Tools.Read = [&](Value V) { return weightNumbers(V, Weights); };
+  Tools.Bytes = [&](graph::WeightOp Op) -> std::optional<ArrayRef<uint8_t>> {
+    const Weight *Found = Weights.find(Op.getSource());
+    if (!Found)
+      return std::nullopt;
+    return ArrayRef(Found->Bytes.data(), Found->Bytes.size());
+  };
   Tools.Moments = [&](StringRef Node) { return Moments.of(Node); };
   // A plan that is written as text computes its constants when it runs: their
   // bytes would be in no file that it could name.

@@ -408,7 +408,8 @@ static void addLegalisation(OpPassManager &Passes,
     if (isNarrow(Options))
       Codes.NarrowName = typeName(Options.Compute);
     Codes.Keep = keptNodes(Options);
-    Passes.addNestedPass<func::FuncOp>(graph::createTileFewRowWeights(Codes));
+    Passes.addNestedPass<func::FuncOp>(
+        graph::createTileFewRowWeights(Codes, Tools.Bytes));
   }
   graph::SinkScalesOptions Codes;
   Codes.Fp8 = target::multipliesFp8(For.first());

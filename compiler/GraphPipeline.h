@@ -38,6 +38,7 @@ struct PlanTools {
   graph::ConstantFolder Fold;
   /// Knows the numbers of weights.
   graph::WeightReader Read;
+  graph::WeightBytes Bytes;
   /// Keeps those that passes make; without it they are constants of the graph.
   graph::WeightWriter Write;
   /// Knows the second moments of calibrated operands.

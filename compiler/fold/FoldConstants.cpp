@@ -135,7 +135,15 @@ private:
   /// made of may be.
   void need(Value V) {
     Operation *Op = V.getDefiningOp();
-    if (isa<ConstantOp, WeightOp>(Op) || !Asked.insert(Op).second)
+    if (isa<WeightOp>(Op) || !Asked.insert(Op).second)
+      return;
+    // Kernels of few rows copy scales from memory, be they all the same.
+    bool IsCopied = llvm::any_of(Op->getUsers(), [](Operation *User) {
+      return isa<DequantiseTilesOp>(User);
+    });
+    if (IsCopied)
+      Needed.insert(V);
+    if (IsCopied || isa<ConstantOp>(Op))
       return;
     int64_t Bytes = bytesOf(V);
     int64_t Behind = MadeOf.lookup(Op);

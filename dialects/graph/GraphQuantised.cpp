@@ -85,6 +85,12 @@ LogicalResult DequantiseTilesOp::verify() {
   if (getBlock() < 1)
     return emitOpError() << "has blocks of " << getBlock()
                          << " elements; expected 1 or more";
+  if (std::optional<Type> Number = getNumber();
+      Number &&
+      (!isFp8(*Number) || getBits() != 8 || getZeros() || getOffset() != 0))
+    return emitOpError() << "has codes of " << *Number
+                         << "; expected f8E4M3FN or f8E5M2 of 8 bits without "
+                            "zero points";
   SymbolicTensorType To = typeOf(getY()), Tiles = typeOf(getTiles());
   if (To.getRank() != 2)
     return emitOpError() << "gives " << To << "; expected a matrix";

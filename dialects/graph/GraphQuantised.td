@@ -72,7 +72,8 @@ def Graph_DequantiseTilesOp : Graph_Op<"dequantise_tiles", [Pure]> {
     bytes: it is number `i / 32 * 8 + e`, with `e = i % 8 / 4 * 4 + i % 4 / 2 + i % 2 * 2` for 8 bits and
         `e = i % 8 / 2 + i % 2 * 4` for 4 bits. So one lane passes these 16 bytes to
     mma.sync, and pairs of elements are 16 bits apart in a word. Codes are
-    unsigned. `scales` and `zeros` are `[ceil(K/block), ceil(N/8)*8]`, so that
+    unsigned integers, or with `number` floats of that type, f8E4M3FN or f8E5M2,
+    that are finite, with neither zeros nor an offset. `scales` and `zeros` are `[ceil(K/block), ceil(N/8)*8]`, so that
     their rows begin at multiples of 16 bytes; elements beyond N are not read.
     Without zeros all zero points are `offset`.
 
@@ -82,10 +83,10 @@ def Graph_DequantiseTilesOp : Graph_Op<"dequantise_tiles", [Pure]> {
     ```
   }];
   let arguments = (ins Graph_IntTensor:$tiles, Graph_FloatTensor:$scales, Optional<Graph_FloatTensor>:$zeros,
-                       I64Attr:$bits, I64Attr:$block, I64Attr:$offset);
+                       I64Attr:$bits, I64Attr:$block, I64Attr:$offset, OptionalAttr<TypeAttr>:$number);
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = [{$tiles `scales` $scales (`zeros` $zeros^)? `bits` $bits `block` $block `offset` $offset
-                         attr-dict `:` type(operands) `to` type($y)}];
+                         (`number` $number^)? attr-dict `:` type(operands) `to` type($y)}];
   let hasVerifier = 1;
 }
 

@@ -50,7 +50,13 @@ LogicalResult SizeAttr::verify(EmitFn EmitError, int64_t Min,
 }
 
 LogicalResult TilesAttr::verify(EmitFn EmitError, int64_t Bits, int64_t Block,
-                                int64_t) {
+                                int64_t Offset, Type Number) {
+  if (Number && (!isa<Float8E4M3FNType, Float8E5M2Type>(Number) || Bits != 8 ||
+                 Offset != 0))
+    return EmitError()
+           << "expected f8E4M3FN or f8E5M2 of 8 bits and no offset, "
+              "got "
+           << Number << " of " << Bits << " bits";
   if ((Bits != 4 && Bits != 8) || Block < 1)
     return EmitError() << "expected codes of 4 or 8 bits in blocks of 1 or "
                           "more, got "

@@ -138,13 +138,15 @@ def Kernel_TilesAttr : Kernel_Attr<"Tiles", "tiles"> {
   let description = [{
     The generic's elements are [K, N]. Its body extracts from the tensors that
     hold the tiles, the scales and the zero points, in this order; without zero
-    points, all are `offset`. `block` elements of K have one scale.
+    points, all are `offset`. `block` elements of K have one scale. With `number`
+    codes are finite floats of that type.
 
     ```mlir
     #kernel.tiles<bits = 4, block = 128, offset = 8>
     ```
   }];
-  let parameters = (ins "int64_t":$bits, "int64_t":$block, "int64_t":$offset);
+  let parameters = (ins "int64_t":$bits, "int64_t":$block, "int64_t":$offset,
+                        OptionalParameter<"::mlir::Type">:$number);
 }
 
 def Kernel_ScheduleAttr : Kernel_Attr<"Schedule", "schedule"> {

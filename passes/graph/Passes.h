@@ -25,6 +25,10 @@ using ConstantFolder = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
 using WeightReader =
     std::function<std::optional<std::vector<float>>(mlir::Value)>;
 
+/// The bytes of a weight as the model has them; none where they are not known.
+using WeightBytes =
+    std::function<std::optional<llvm::ArrayRef<uint8_t>>(WeightOp)>;
+
 /// Keeps bytes, row major, and gives the name by which graph.weight finds them.
 using WeightWriter =
     std::function<std::string(SymbolicTensorType, std::vector<uint8_t>)>;
@@ -48,6 +52,10 @@ std::unique_ptr<mlir::Pass> createCorrectBias(CorrectBiasOptions Options,
 
 std::unique_ptr<mlir::Pass>
 createScaleWeights(const ScaleWeightsOptions &Options, WeightReader Read);
+/// Without bytes, codes of FP8 are taken for finite numbers.
+std::unique_ptr<mlir::Pass>
+createTileFewRowWeights(const TileFewRowWeightsOptions &Options,
+                        WeightBytes Bytes);
 /// The same that make weights; without a writer they are constants.
 std::unique_ptr<mlir::Pass>
 createQuantiseWeights(const QuantiseWeightsOptions &Options, WeightReader Read,

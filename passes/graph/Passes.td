@@ -212,8 +212,9 @@ def TileFewRowWeights : Pass<"tile-few-row-weights", "::mlir::func::FuncOp"> {
   let summary = "GEMMs of few rows read the codes of quantised weights, in tiles that are made when compiling";
   let description = [{
     For GEMMs of 16 rows typically, 64 at most, in 16 bits (with `narrow`, f32 as
-    well, which set-precision stores so): integers of 4 and 8 bits with blocks of
-    whole 32 elements of K. Others are dequantised by a kernel of their own.
+    well, which set-precision stores so): integers of 4 and 8 bits and finite
+    FP8, with blocks of whole 32 elements of K. Others are dequantised by a kernel
+    of their own. Of FP8 a scale may also be a factor of the whole sum.
   }];
   let options = [
     Option<"NarrowName", "narrow", "std::string", "\"\"", "f16 or bf16: how f32 values are to be stored">,

@@ -15,6 +15,8 @@
 ///        %d = graph.dequantise_tiles %t scales transpose(%s) bits 4 …
 ///        %y = graph.matmul %x, %d
 ///
+/// FP8 without blocks is spelled as arithmetic, (graph.cast %c to f32) * %s.
+///
 /// Where a GEMM has typically 16 rows or fewer, the bytes of its weights bound
 /// its time. Then it reads codes, in tiles that are made when the artifact is
 /// written; with more rows, a kernel in front of it dequantises them.
@@ -22,6 +24,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeOperand.h"
+#include "passes/graph/CodeProducts.h"
+#include "passes/graph/ConstantValues.h"
 #include "passes/graph/FloatTypeNames.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
@@ -56,10 +61,13 @@ struct Codes {
 
 struct Quantised {
   MatmulOp Product;
-  DequantiseOp Op;
+  Location Loc;
+  Value Scales, Zeros;
   Codes Source;
-  int64_t K = 0, N = 0, Block = 0;
-  bool KFirst = false; ///< the dequantised matrix is K × N
+  /// Of K and N; how many of each share a scale.
+  int64_t K = 0, N = 0, Block = 0, BlockN = 1;
+  bool KFirst = false; ///< scales and zero points are K × N
+  Type Number = {};    ///< of codes that are floats
 
   int64_t depth() const { return 512 / Source.Bits; }
 };
@@ -103,19 +111,80 @@ DequantiseOp dequantiseOf(MatmulOp Product) {
   return B.getDefiningOp<DequantiseOp>();
 }
 
+/// Whether tiles and scales may be read; `Why` not.
+bool fitsTiles(Quantised &Q, StringRef &Why) {
+  int64_t Depth = Q.depth();
+  // One block is as long as whole tiles.
+  if (Q.Block >= Q.K)
+    Q.Block = int64_t(llvm::alignTo(Q.K, Depth));
+  if (Q.Block % StepElements || (Q.Block % Depth && Depth % Q.Block))
+    Why = "blocks are of no whole 32 elements of K";
+  else if (Q.K % AccessElements || Q.K < AccessElements || Q.N < 1)
+    Why = "K is no multiple of 8";
+  // Scales are copied from memory, where each column has one.
+  Expr OfN = typeOf(Q.Scales).getDims()[Q.KFirst ? 1 : 0];
+  if (Why.empty() && OfN != Expr(Q.N) && !isConstant(Q.Scales))
+    Why = "its columns share scales that only the run knows";
+  return Why.empty();
+}
+
+/// The same of FP8 that is multiplied by one number, or one for each column.
+std::optional<Quantised> readScaled(MatmulOp Product, StringRef &Why) {
+  std::optional<CodeOperand> B =
+      CodeOperand::read(Product->getOpOperand(1), /*Kept=*/1);
+  SymbolicTensorType Ty = typeOf(Product.getB());
+  if (!B || Ty.getRank() != 2 || !Ty.hasStaticShape() ||
+      !isFp8(typeOf(B->Codes).getElementType()))
+    return std::nullopt;
+  bool IsTurned = false;
+  Value W = B->Codes;
+  while (auto Turn = W.getDefiningOp<TransposeOp>()) {
+    IsTurned = !IsTurned;
+    W = Turn.getX();
+  }
+  std::optional<Codes> Source = codesBehind(W);
+  if (!Source)
+    return std::nullopt;
+  Quantised Q{Product, Product.getB().getLoc(), {}, {}, *Source};
+  Q.Number = typeOf(W).getElementType();
+  Q.KFirst = true;
+  Q.K = Q.Block = *Ty.getStaticDim(0);
+  Q.N = *Ty.getStaticDim(1);
+  if (!IsTurned)
+    std::swap(Q.Source.OfK, Q.Source.OfN);
+  OpBuilder Builder(Product);
+  Type F32 = Builder.getF32Type();
+  if (Value Scale = B->Scale) {
+    Expr Columns = typeOf(Scale).getNumElements();
+    Q.Scales = Builder.createOrFold<ReshapeOp>(
+        Q.Loc, typeOf(Scale).withDims({Expr(1), Columns}), Scale);
+  } else {
+    Q.Scales = BroadcastOp::create(
+        Builder, Q.Loc, SymbolicTensorType::get({Expr(1), Expr(1)}, F32),
+        scalar(Builder, Q.Loc, 1));
+  }
+  return fitsTiles(Q, Why) ? std::optional(Q) : std::nullopt;
+}
+
 /// The GEMM, if codes of its right operand may be read in tiles; `Why` not.
 std::optional<Quantised> read(MatmulOp Product, StringRef &Why) {
   DequantiseOp Op = dequantiseOf(Product);
+  if (!Op)
+    return readScaled(Product, Why);
   SymbolicTensorType W = typeOf(Op.getW());
-  if (isNarrowFloat(W.getElementType())) {
-    Why = "its codes are floats";
+  Type Code = W.getElementType();
+  if (isNarrowFloat(Code) && !isFp8(Code)) {
+    Why = "its codes are floats other than E4M3 and E5M2";
     return std::nullopt;
   }
   if (W.getRank() != 2 || !W.hasStaticShape()) {
     Why = "the weight is no matrix";
     return std::nullopt;
   }
-  Quantised Q{Product, Op, {}, 0, 0, 0, !turnOf(Product)};
+  Quantised Q{Product, Op.getLoc(), Op.getScales(), Op.getZeros(), {}};
+  Q.KFirst = !turnOf(Product);
+  if (isFp8(Code))
+    Q.Number = Code;
   std::optional<Codes> Source = codesBehind(Op.getW());
   if (!Source || (Source->Bits != 4 && Source->Bits != 8)) {
     Why = "its codes are no weight of 4 or 8 bits";
@@ -128,18 +197,9 @@ std::optional<Quantised> read(MatmulOp Product, StringRef &Why) {
   Q.K = *W.getStaticDim(AxisK);
   Q.N = *W.getStaticDim(1 - AxisK);
   Q.Block = Op.getBlocks()[AxisK];
-  // One block is as long as whole tiles.
-  if (Q.Block >= Q.K)
-    Q.Block = llvm::alignTo(Q.K, Q.depth());
-  int64_t Depth = Q.depth();
-  if (Q.Block % StepElements || (Q.Block % Depth && Depth % Q.Block)) {
-    Why = "blocks are of no whole 32 elements of K";
+  Q.BlockN = Op.getBlocks()[1 - AxisK];
+  if (!fitsTiles(Q, Why))
     return std::nullopt;
-  }
-  if (Q.K % AccessElements || Q.K < AccessElements || Q.N < 1) {
-    Why = "K is no multiple of 8";
-    return std::nullopt;
-  }
   if (Value Zeros = Op.getZeros();
       Zeros && isFloat(typeOf(Zeros).getElementType())) {
     Why = "zero points are fractions";
@@ -155,7 +215,8 @@ public:
 
   void write() {
     MLIRContext *Context = B.getContext();
-    int64_t Bits = Q.Source.Bits, Flip = Q.Source.Signed ? 1 << (Bits - 1) : 0;
+    bool HasSign = Q.Source.Signed && !Q.Number;
+    int64_t Bits = Q.Source.Bits, Flip = HasSign ? 1 << (Bits - 1) : 0;
     Type Byte = IntegerType::get(Context, 8, IntegerType::Unsigned);
     auto Tiles = SymbolicTensorType::get(
         {Expr(llvm::divideCeil(Q.N, 8)), Expr(llvm::divideCeil(Q.K, Q.depth())),
@@ -168,8 +229,9 @@ public:
     WeightOp Source = Q.Source.Weight;
     Value Codes =
         WeightOp::create(B, Source.getLoc(), Tiles, Source.getSource(), Recipe);
-    DequantiseOp Op = Q.Op;
-    Value Zeros = Op.getZeros();
+    Value Scales = Q.Scales, Zeros = Q.Zeros;
+    if (isNarrowFloat(typeOf(Scales).getElementType()))
+      Scales = CastOp::create(B, Loc, Scales, B.getF32Type());
     int64_t Offset = Flip;
     if (std::optional<double> All = Zeros ? splatValue(Zeros) : std::nullopt) {
       Offset += int64_t(*All);
@@ -185,9 +247,9 @@ public:
     SymbolicTensorType X = typeOf(Q.Product.getA());
     auto To =
         SymbolicTensorType::get({Expr(Q.K), Expr(Q.N)}, X.getElementType());
-    Value Y = DequantiseTilesOp::create(B, Op.getLoc(), To, Codes,
-                                        byBlocks(Op.getScales()), Zeros, Bits,
-                                        Q.Block, Offset);
+    Value Y = DequantiseTilesOp::create(
+        B, Q.Loc, To, Codes, byBlocks(Scales), Zeros, Bits, Q.Block, Offset,
+        Q.Number ? TypeAttr::get(Q.Number) : TypeAttr());
     MatmulOp Product = Q.Product;
     Product.getBMutable().assign(Y);
   }
@@ -200,10 +262,26 @@ private:
     return BroadcastOp::create(B, Loc, Ty, ConstantOp::create(B, Loc, Scalar));
   }
 
+  /// One for each column, of blocks that have several.
+  Value repeated(Value V) {
+    SymbolicTensorType Ty = typeOf(V);
+    Expr Rows = Ty.getDims()[0], Blocks = Ty.getDims()[1];
+    V = ReshapeOp::create(B, Loc, Ty.withDims({Rows, Blocks, Expr(1)}), V);
+    V = BroadcastOp::create(B, Loc, Ty.withDims({Rows, Blocks, Expr(Q.BlockN)}),
+                            V);
+    V = ReshapeOp::create(B, Loc, Ty.withDims({Rows, Blocks * Q.BlockN}), V);
+    Expr Zero(0);
+    return SliceOp::create(B, Loc, Ty.withDims({Rows, Expr(Q.N)}), V,
+                           DimsAttr::get(B.getContext(), {Zero, Zero}),
+                           B.getDenseI64ArrayAttr({1, 1}));
+  }
+
   /// Scales or zero points as [blocks, N], with zeros to whole tiles.
   Value byBlocks(Value V) {
     if (!Q.KFirst)
       V = TransposeOp::create(B, Loc, V, ArrayRef<int64_t>{1, 0});
+    if (Q.BlockN > 1 && Q.BlockN < Q.N)
+      V = repeated(V);
     SymbolicTensorType Ty = typeOf(V),
                        To = Ty.withDims({Ty.getDims()[0], Expr(Q.N)});
     if (Ty != To)
@@ -228,6 +306,10 @@ private:
 struct TileFewRowWeightsPass
     : graph::impl::TileFewRowWeightsBase<TileFewRowWeightsPass> {
   using TileFewRowWeightsBase::TileFewRowWeightsBase;
+  TileFewRowWeightsPass() = default;
+  TileFewRowWeightsPass(const TileFewRowWeightsOptions &Options,
+                        WeightBytes Bytes)
+      : TileFewRowWeightsBase(Options), Bytes(std::move(Bytes)) {}
 
   void runOnOperation() override {
     func::FuncOp Func = getOperation();
@@ -240,15 +322,19 @@ struct TileFewRowWeightsPass
       return signalPassFailure();
     shape::Facts Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
     SmallVector<MatmulOp> Products;
-    Func.walk([&](MatmulOp Op) {
-      if (dequantiseOf(Op))
-        Products.push_back(Op);
-    });
+    Func.walk([&](MatmulOp Op) { Products.push_back(Op); });
     for (MatmulOp Op : Products) {
       StringRef Why = refusal(Op, *Kept, Facts);
       std::optional<Quantised> Q;
       if (Why.empty())
         Q = read(Op, Why);
+      if (Q && Q->Number && !isFinite(*Q)) {
+        Why = "some of its codes are NaN or infinite";
+        Q.reset();
+      }
+      // Others are no weights of codes, or are folded.
+      if (!Q && !dequantiseOf(Op))
+        continue;
       if (Q) {
         Type Element = typeOf(Op.getA()).getElementType();
         Tiling(*Q, Element.isF32() ? *Narrow : Element).write();
@@ -258,6 +344,15 @@ struct TileFewRowWeightsPass
   }
 
 private:
+  /// Kernels know no NaN, and no infinity.
+  bool isFinite(const Quantised &Q) const {
+    auto Codes = Bytes ? Bytes(Q.Source.Weight) : std::nullopt;
+    uint8_t Beyond = isa<Float8E4M3FNType>(Q.Number) ? 0x7f : 0x7c;
+    return !Codes || llvm::all_of(*Codes, [&](uint8_t Code) {
+      return (Code & 0x7f) < Beyond;
+    });
+  }
+
   StringRef refusal(MatmulOp Op, const NodePatterns &Kept,
                     const shape::Facts &Facts) {
     SymbolicTensorType A = typeOf(Op.getA());
@@ -300,6 +395,14 @@ private:
           << "A weight of codes is dequantised by a kernel of its own, because "
           << Why.str() << ".";
   }
+
+  WeightBytes Bytes;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+graph::createTileFewRowWeights(const TileFewRowWeightsOptions &Options,
+                               WeightBytes Bytes) {
+  return std::make_unique<TileFewRowWeightsPass>(Options, std::move(Bytes));
+}

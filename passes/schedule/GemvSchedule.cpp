@@ -20,6 +20,7 @@ std::string GemvSchedule::str() const {
   std::snprintf(
       Text, sizeof Text, "gemv %s%ldx%ld warps %ld stages %ld tiles %ld",
       !hasCodes()       ? ""
+      : HasFloatCodes   ? "fp8 "
       : WeightBits == 4 ? "int4 "
                         : "int8 ",
       long(columns()), long(Depth), long(Warps), long(Stages), long(Tiles));
@@ -275,6 +276,7 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
   S.StageRows = Shape.MaxM > 8 ? 16 : 8;
   S.RingRows = Shape.hasCodes() ? Shape.MaxM : S.StageRows;
   S.WeightBits = Shape.WeightBits;
+  S.HasFloatCodes = Shape.HasFloatCodes;
   const int64_t Longest = Shape.hasCodes() ? MostStepOfCodes : MostStep;
   const int64_t MostSlices = Shape.hasCodes() ? 16 : 8;
   for (S.Slices = 1; S.Slices <= MostSlices; ++S.Slices) {

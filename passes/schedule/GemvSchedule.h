@@ -50,6 +50,7 @@ struct GemvShape {
   int64_t RotateHalf = 0; ///< columns from one to that it meets; 0: none do
   /// Of the weights: 16, or 4 or 8 where they are codes in tiles.
   int64_t WeightBits = 16;
+  bool HasFloatCodes = false; ///< of FP8
   /// Of codes: elements of K that share a scale, and the bytes of a scale and
   /// of its zero point, if it has one.
   int64_t Block = 0, ScaleBytes = 0, ZeroBytes = 0;
@@ -69,6 +70,7 @@ struct GemvSchedule {
   int64_t StageRows = 16; ///< of sums: 8 or 16
   int64_t RingRows = 16;  ///< of x in a stage
   int64_t WeightBits = 16;
+  bool HasFloatCodes = false;
   /// Of a column's scales, and of its zero points, in a stage.
   int64_t ScaleBytes = 0, ZeroBytes = 0;
 

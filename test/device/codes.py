@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of few rows with weights of 4 and 8 bits for time_codes.py: writes a model of each, and compiles it.
+"""Products of few rows with weights of 4 and 8 bits, FP8 among them, for time_codes.py: writes a model of each, and compiles it.
 
     python3 codes.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
 
@@ -70,10 +70,27 @@ def dequantise_linear(axis, columns, bits, block, signed, kind, codes, scales, p
     return nodes, made
 
 
-def model(rows, total, columns, element, bits=4, block=128, zeros=False, bias=False, spelling="nbits", signed=False):
+def dequantise_fp8(axis, number, block, kind, codes, scales):
+    """Of blocks along K, of columns, or of the whole weight."""
+    stored = TensorProto.FLOAT8E4M3FN if number == "e4m3" else TensorProto.FLOAT8E5M2
+    def oriented(a):
+        return np.ascontiguousarray(a.T if axis == 0 else a)
+    turned = oriented(codes)
+    made = [helper.make_tensor("w", stored, turned.shape, turned.tobytes(), raw=True),
+            constant("s", kind, oriented(scales) if block > 0 else scales.reshape(-1 if block == 0 else ()))]
+    attributes = {"axis": axis, "block_size": block} if block > 0 else {"axis": 1 - axis}
+    nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wide"], name="wide", **attributes)]
+    nodes.append(helper.make_node("MatMul", ["x", "wide"], ["product"], name="product") if axis == 0 else
+                 helper.make_node("Gemm", ["x", "wide"], ["product"], name="product", transB=1))
+    return nodes, made
+
+
+def model(rows, total, columns, element, bits=4, block=128, zeros=False, bias=False, spelling="nbits", signed=False, number=""):
     kind = TYPES[element]
-    made = weights(total, columns, bits, block, zeros)
-    if spelling == "nbits":
+    made = weights(total, columns, bits, block, zeros, kind=number)
+    if number:
+        nodes, constants = dequantise_fp8(int(spelling[-1]), number, block, kind, *made[:2])
+    elif spelling == "nbits":
         nodes, constants = matmul_nbits(total, columns, bits, block, kind, *made)
     else:
         nodes, constants = dequantise_linear(int(spelling[-1]), columns, bits, block, signed, kind, *made)
@@ -91,6 +108,13 @@ def case(rows, shape, element, bits, block):
     name = f"{rows}x{total}x{columns}.{element}.int{bits}.{block}"
     return {"name": name, "purpose": "speed", "rows": rows, "sum": total, "columns": columns, "type": element, "bits": bits, "block": block,
             "dims": [], "model": lambda: model(rows, total, columns, element, bits, block)}
+
+
+def fp8_case(rows, shape, element, number, block):
+    total, columns = shape
+    name = f"{rows}x{total}x{columns}.{element}.{number}.{block}"
+    return {"name": name, "purpose": "speed", "rows": rows, "sum": total, "columns": columns, "type": element, "bits": 8, "block": block,
+            "number": number, "dims": [], "model": lambda: model(rows, total, columns, element, 8, block, spelling="axis0", number=number)}
 
 
 def chain(rows, kind, bits, block=128):

@@ -72,10 +72,13 @@ static Value lowerTiles(DequantiseTilesOp Op, KernelWriter &W) {
   Value Y = W.produce(To, [&](OpBuilder &B, Location L, ValueRange I) -> Value {
     ByConstants M{{B, L}};
     Type Number = W.computeType(To.getElementType());
-    Value Code = arith::UIToFPOp::create(B, L, Number,
-                                         codeAt(B, L, Op, Tiles, I[0], I[1]));
+    Value Code = codeAt(B, L, Op, Tiles, I[0], I[1]);
     Value At[] = {M.div(I[0], Op.getBlock()), I[1]};
     Value Scale = tensor::ExtractOp::create(B, L, Scales, At), Zero;
+    if (std::optional<Type> Float = Op.getNumber())
+      return arith::MulFOp::create(B, L, decodeNarrow(B, L, Code, *Float),
+                                   Scale);
+    Code = arith::UIToFPOp::create(B, L, Number, Code);
     if (Zeros)
       Zero = tensor::ExtractOp::create(B, L, Zeros, At);
     else
@@ -86,8 +89,9 @@ static Value lowerTiles(DequantiseTilesOp Op, KernelWriter &W) {
   });
   auto Generic = Y.getDefiningOp<linalg::GenericOp>();
   kernel::KernelDialect::TilesAttrHelper(Op.getContext())
-      .setAttr(Generic, kernel::TilesAttr::get(Op.getContext(), Op.getBits(),
-                                               Op.getBlock(), Op.getOffset()));
+      .setAttr(Generic, kernel::TilesAttr::get(
+                            Op.getContext(), Op.getBits(), Op.getBlock(),
+                            Op.getOffset(), Op.getNumber().value_or(Type())));
   return Y;
 }
 

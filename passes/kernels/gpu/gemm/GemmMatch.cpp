@@ -423,6 +423,7 @@ static std::optional<GemmMatch::TiledCodes> tiledCodes(const Contraction &C) {
   Codes.Bits = Tiles.getBits();
   Codes.Block = Tiles.getBlock();
   Codes.Offset = Tiles.getOffset();
+  Codes.Number = Tiles.getNumber();
   return Codes;
 }
 

@@ -108,6 +108,7 @@ struct GemmMatch {
     Matrix Tiles, Scales; ///< scales are [blocks of K, N]
     std::optional<Matrix> Zeros;
     int64_t Bits = 0, Block = 0, Offset = 0;
+    mlir::Type Number = {}; ///< of codes that are floats: E4M3 or E5M2
   };
   std::optional<TiledCodes> Codes = {};
   /// RoPE: element j of a row of D also reads accumulator j ± RotateHalf. 0: no

@@ -49,9 +49,14 @@ public:
   /// Elements of K that two products take, and bytes of a tile of codes.
   static constexpr int64_t StepK = 32, TileBytes = 512;
 
+  /// What the target and its caches add to a schedule.
+  struct Chip {
+    bool KeepsWeights; ///< the second cache may hold them until the next run
+    bool ConvertsFp8;  ///< cvt.rn.f16x2.e4m3x2
+  };
   GemvTile(GpuWriter &W, const GemmMatch &P, const schedule::GemvSchedule &S,
-           bool KeepInCache)
-      : W(W), P(P), S(S), KeepInCache(KeepInCache) {}
+           Chip On)
+      : W(W), P(P), S(S), On(On) {}
 
   /// Of a tile: half of the sums' where there are two products.
   int64_t resultColumns() const { return P.Second ? half() : S.columns(); }
@@ -128,6 +133,11 @@ private:
                        int64_t Table);
   mlir::Value permuted(mlir::Value Low, mlir::Value High, int64_t Bytes);
   mlir::Value bytesAsBf16(mlir::Value Two);
+  mlir::Value joined(mlir::Value Word, mlir::Value Mask, mlir::Value Other,
+                     int64_t Table);
+  mlir::Value shifted(mlir::Value Word, int64_t Right);
+  mlir::Value floatsOf(mlir::Value Word, int64_t Pair);
+  double factorOfCodes() const;
   Values sumsOfRows(const Values &Before, const Values &Upper,
                     const Values &Lower);
   Values scaled(const Stage &From, int64_t Block, int64_t First,
@@ -175,7 +185,7 @@ private:
   GpuWriter &W;
   const GemmMatch &P;
   const schedule::GemvSchedule &S;
-  const bool KeepInCache;
+  const Chip On;
   bool KContiguous = false, HasLower = true;
   mlir::Value Rows, Columns, Sum, RowStrideA, StrideB, Tiles, Slices;
   mlir::Value MemoryA, MemoryB, MemorySecondB, MemoryScales, MemoryZeros;

@@ -45,6 +45,8 @@ static constexpr int64_t TileColumns = 8;
 static constexpr int64_t OneF16 = 1024, OneBf16 = 128, OneNibbleF16 = 64;
 static constexpr int64_t BitsF16 = 0x6400, BitsBf16 = 0x4300,
                          BitsNibbleF16 = 0x5400;
+/// Powers of two in bf16.
+static constexpr int64_t BitsOfTwo120 = 0x7b80, BitsOfTwo112 = 0x7780;
 /// Tables of lop3: (a and b) or c, (a and b) xor c.
 static constexpr int64_t AndOr = 0xea, AndXor = 0x6a;
 /// What the highest bit of a code of 8 bits is worth.
@@ -126,6 +128,8 @@ Value GemvTile::numberOf(Value V) {
 /// What the operands of a product are more than their codes. Numbers of bf16
 /// and 8 bits are whole, -128 … 127.
 double GemvTile::shift() const {
+  if (P.Codes->Number)
+    return 0;
   if (P.A.Element.isF16())
     return P.Codes->Bits == 4 ? OneNibbleF16 : OneF16;
   return P.Codes->Bits == 4 ? OneBf16 : -SignBit;
@@ -148,14 +152,12 @@ GemvTile::Values GemvTile::ofColumns(Value Tile, const Matrix &Of,
 /// A thread's 8 weights of a column and 32 elements of K as four pairs, out of
 /// their one word (4 bits) or two (8 bits).
 GemvTile::Values GemvTile::numbersOf(ArrayRef<Value> Words) {
+  if (P.Codes->Number)
+    return {floatsOf(Words[0], 0), floatsOf(Words[0], 1), floatsOf(Words[1], 0),
+            floatsOf(Words[1], 1)};
   Type Element = P.A.Element;
   bool IsF16 = Element.isF16(), HasNibbles = P.Codes->Bits == 4;
   auto Both = [&](int64_t Bits) { return i32(Bits << 16 | Bits); };
-  auto Shifted = [&](Value Word, int64_t Right) -> Value {
-    return Right < 0
-               ? W.B.createOrFold<arith::ShLIOp>(W.Loc, Word, i32(-Right))
-               : W.B.createOrFold<arith::ShRUIOp>(W.Loc, Word, i32(Right));
-  };
   auto Taken = [&](Value Word, int64_t Mask, int64_t Large) {
     return selected(Word, Mask, Large, AndOr);
   };
@@ -163,7 +165,7 @@ GemvTile::Values GemvTile::numbersOf(ArrayRef<Value> Words) {
   for (int64_t I = 0; I < 4; ++I) {
     if (HasNibbles) {
       // The last bit of f16 is worth a sixteenth, so that 64 is large enough.
-      Value Word = Shifted(Words[0], IsF16 ? 4 * I - 4 : 4 * I);
+      Value Word = shifted(Words[0], IsF16 ? 4 * I - 4 : 4 * I);
       Pairs.push_back(IsF16 ? Taken(Word, 0x00f0, BitsNibbleF16)
                             : Taken(Word, 0x000f, BitsBf16));
     } else if (IsF16) {
@@ -171,7 +173,7 @@ GemvTile::Values GemvTile::numbersOf(ArrayRef<Value> Words) {
       Pairs.push_back(
           permuted(Words[I / 2], Both(BitsF16), I % 2 ? 0x5351 : 0x5250));
     } else {
-      Pairs.push_back(bytesAsBf16(Shifted(Words[I / 2], I % 2 * 8)));
+      Pairs.push_back(bytesAsBf16(shifted(Words[I / 2], I % 2 * 8)));
     }
   }
   return Pairs;
@@ -183,13 +185,23 @@ GemvTile::Values GemvTile::numbersOf(ArrayRef<Value> Words) {
 Value GemvTile::selected(Value Word, int64_t Mask, int64_t Other,
                          int64_t Table) {
   auto Both = [&](int64_t Bits) { return i32(Bits << 16 | Bits); };
+  return joined(Word, Both(Mask), Both(Other), Table);
+}
+
+/// lop3 of three words.
+Value GemvTile::joined(Value Word, Value Mask, Value Other, int64_t Table) {
   return NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{W.B.getI32Type()},
-                                   ValueRange{Word, Both(Mask), Both(Other)},
-                                   ValueRange(),
+                                   ValueRange{Word, Mask, Other}, ValueRange(),
                                    "lop3.b32 {$w0}, {$r0}, {$r1}, {$r2}, " +
                                        std::to_string(Table) + ";",
                                    Value())
       .getResult(0);
+}
+
+/// To lower bits, or to upper ones where `Right` is negative.
+Value GemvTile::shifted(Value Word, int64_t Right) {
+  return Right < 0 ? W.B.createOrFold<arith::ShLIOp>(W.Loc, Word, i32(-Right))
+                   : W.B.createOrFold<arith::ShRUIOp>(W.Loc, Word, i32(Right));
 }
 
 /// Four bytes by their numbers among those of two words.
@@ -218,6 +230,63 @@ Value GemvTile::bytesAsBf16(Value Two) {
       DenseElementsAttr::get(Pair, W.B.getFloatAttr(P.A.Element, 1.0)));
   return LLVM::BitcastOp::create(
       W.B, W.Loc, I32, LLVM::FMAOp::create(W.B, W.Loc, Seven, One, Off));
+}
+
+/// What the operands of a product have to be multiplied by. Exponents of E4M3
+/// count from 7, those of f16 from 15.
+double GemvTile::factorOfCodes() const {
+  bool IsSmaller = P.Codes->Number && P.A.Element.isF16() && !On.ConvertsFp8 &&
+                   isa<Float8E4M3FNType>(P.Codes->Number);
+  return IsSmaller ? 0x1p8 : 1;
+}
+
+/// Two codes of FP8, bytes 0 and 2 of a word or bytes 1 and 3, as numbers.
+Value GemvTile::floatsOf(Value Word, int64_t Pair) {
+  bool IsF16 = P.A.Element.isF16(),
+       IsE4M3 = isa<Float8E4M3FNType>(P.Codes->Number);
+  Type I32 = W.B.getI32Type();
+  auto Both = [&](int64_t Bits) { return i32(Bits << 16 | Bits); };
+  // A code of E5M2 is the upper byte of f16.
+  if (IsF16 && !IsE4M3)
+    return Pair ? W.B.createOrFold<arith::AndIOp>(W.Loc, Word, Both(0xff00))
+                : permuted(Word, i32(0), 0x2404);
+  if (IsF16 && On.ConvertsFp8) {
+    auto Bytes = VectorType::get({2}, W.B.getI8Type()),
+         Pairs = VectorType::get({2}, W.B.getI16Type());
+    Value All = LLVM::BitcastOp::create(
+        W.B, W.Loc, Pairs, permuted(Word, i32(0), Pair ? 0x4431 : 0x4420));
+    Value Two = LLVM::BitcastOp::create(
+        W.B, W.Loc, Bytes, vector::ExtractOp::create(W.B, W.Loc, All, 0));
+    return LLVM::BitcastOp::create(
+        W.B, W.Loc, I32,
+        NVVM::ConvertF8x2ToF16x2Op::create(
+            W.B, W.Loc, VectorType::get({2}, P.A.Element), Two,
+            /*relu=*/W.B.getBoolAttr(false), TypeAttr::get(P.Codes->Number)));
+  }
+  // Exponent and mantissa go to their places, the sign to its own.
+  int64_t Place = IsF16 ? 7 : IsE4M3 ? 4 : 5;
+  Value Magnitude = shifted(Word, Pair ? 8 - Place : -Place),
+        Sign = shifted(Word, Pair ? 0 : -8);
+  int64_t Mask = int64_t(0x7f) << Place;
+  if (IsF16)
+    return joined(Magnitude, Both(Mask),
+                  W.B.createOrFold<arith::AndIOp>(W.Loc, Sign, Both(0x8000)),
+                  AndOr);
+  // Exponents of bf16 count from 127. Its smallest numbers are subnormal, but a
+  // product in f32 would lose them. The factor has the sign.
+  int64_t Factor = IsE4M3 ? BitsOfTwo120 : BitsOfTwo112;
+  auto Two = VectorType::get({2}, P.A.Element);
+  auto Number = [&](Value Bits) -> Value {
+    return LLVM::BitcastOp::create(W.B, W.Loc, Two, Bits);
+  };
+  Value Small = Number(
+            W.B.createOrFold<arith::AndIOp>(W.Loc, Magnitude, Both(Mask))),
+        By = Number(selected(Sign, 0x8000, Factor, AndOr)),
+        Nothing = arith::ConstantOp::create(
+            W.B, W.Loc,
+            DenseElementsAttr::get(Two, W.B.getFloatAttr(P.A.Element, -0.0)));
+  return LLVM::BitcastOp::create(
+      W.B, W.Loc, I32, LLVM::FMAOp::create(W.B, W.Loc, Small, By, Nothing));
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,16 +324,19 @@ GemvTile::Values GemvTile::scaled(const Stage &From, int64_t Block,
                                   int64_t First, const Values &Products,
                                   const Values &OfRows, Values Sums) {
   int64_t Count = std::min(together(), S.Slices - First);
-  SmallVector<Values> Scales, Zeros;
-  for (int64_t Slice = First; Slice < First + Count; ++Slice) {
-    Scales.push_back(ofColumns(From.Scales, P.Codes->Scales, Block, Slice));
-    if (P.Codes->Zeros)
-      Zeros.push_back(ofColumns(From.Zeros, *P.Codes->Zeros, Block, Slice));
-  }
   Type F32 = W.B.getF32Type();
   auto Number = [&](double V) -> Value {
     return arith::ConstantOp::create(W.B, W.Loc, W.B.getFloatAttr(F32, V));
   };
+  SmallVector<Values> Scales, Zeros;
+  for (int64_t Slice = First; Slice < First + Count; ++Slice) {
+    Scales.push_back(ofColumns(From.Scales, P.Codes->Scales, Block, Slice));
+    if (double Factor = factorOfCodes(); Factor != 1)
+      for (Value &Scale : Scales.back())
+        Scale = arith::MulFOp::create(W.B, W.Loc, Scale, Number(Factor));
+    if (P.Codes->Zeros)
+      Zeros.push_back(ofColumns(From.Zeros, *P.Codes->Zeros, Block, Slice));
+  }
   for (int64_t I = 0; I < 4; ++I) {
     auto [Slice, Column] = placeOfSum(hasCodesLeft(), I);
     if (Slice >= Count)

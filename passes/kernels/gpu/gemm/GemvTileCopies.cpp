@@ -75,8 +75,8 @@ void GemvTile::declareRing() {
                             W.B.getF32Type(), /*swizzle=*/0));
   // Weights that are read once should not drive out what is used again.
   Policy = tile::CachePolicyOp::create(W.B, W.Loc, W.B.getI64Type(),
-                                       KeepInCache ? tile::Eviction::Normal
-                                                   : tile::Eviction::First);
+                                       On.KeepsWeights ? tile::Eviction::Normal
+                                                       : tile::Eviction::First);
 }
 
 GemvTile::Stage GemvTile::tilesOf(Value Token) {

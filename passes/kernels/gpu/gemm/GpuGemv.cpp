@@ -19,6 +19,7 @@
 /// halves of a head), a tile has both.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/target/TargetClass.h"
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/gemm/GemvTile.h"
@@ -127,6 +128,7 @@ GemvShape shapeOf(GemmMatch &P) {
     };
     Shape.KContiguous = true;
     Shape.WeightBits = P.Codes->Bits;
+    Shape.HasFloatCodes = bool(P.Codes->Number);
     Shape.Block = P.Codes->Block;
     Shape.ScaleBytes = BytesOf(P.Codes->Scales);
     Shape.ZeroBytes = P.Codes->Zeros ? BytesOf(*P.Codes->Zeros) : 0;
@@ -135,10 +137,10 @@ GemvShape shapeOf(GemmMatch &P) {
 }
 
 LogicalResult emitGemv(GemmMatch::Forms &Own, GemmMatch &P,
-                       const GemvSchedule &S, bool FitsCache,
+                       const GemvSchedule &S, GemvTile::Chip On,
                        GpuLaunch &Launch) {
   GpuWriter W(Own.First);
-  GemvTile Tile(W, P, S, FitsCache);
+  GemvTile Tile(W, P, S, On);
   Expr Columns(Tile.resultColumns() * S.Tiles);
   Expr Blocks = P.N.ceilDiv(Columns);
   if (P.Facts.range(P.M).Min < 1) // none where there is no row to read
@@ -167,11 +169,11 @@ FamilyAnswer queryGpuGemv(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(*No);
   auto P = std::make_shared<GemmMatch>(std::move(*Read));
   GemvShape Shape = shapeOf(*P);
-  bool FitsCache = schedule::fitsCache(Shape, T);
+  GemvTile::Chip On{schedule::fitsCache(Shape, T), target::multipliesFp8(T)};
   return FamilyAnswer::offer(
       schedule::rankGemvSchedules(Shape, T),
-      [Own, P, FitsCache](const GemvSchedule &S, GpuLaunch &Launch) {
-        return emitGemv(*Own, *P, S, FitsCache, Launch);
+      [Own, P, On](const GemvSchedule &S, GpuLaunch &Launch) {
+        return emitGemv(*Own, *P, S, On, Launch);
       });
 }
 
