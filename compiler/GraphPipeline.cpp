@@ -257,6 +257,19 @@ static void addSwitches(OpPassManager &Passes, const CompileOptions &Options,
   Passes.addPass(graph::createSwitchPrecisions(Switches));
 }
 
+/// Few-row GEMMs read the codes of weights. `Tells` of those that do and that
+/// do not.
+static void addTiles(OpPassManager &Passes, const CompileOptions &Options,
+                     const PlanTools &Tools, bool Tells) {
+  graph::TileFewRowWeightsOptions Codes;
+  if (isNarrow(Options))
+    Codes.NarrowName = typeName(Options.Compute);
+  Codes.Keep = keptNodes(Options);
+  Codes.Tells = Tells;
+  Passes.addNestedPass<func::FuncOp>(
+      graph::createTileFewRowWeights(Codes, Tools.Bytes));
+}
+
 /// Codes of what GEMMs and convolutions multiply, where they are asked for. A
 /// processor rounds to the same numbers, and multiplies floats.
 static void addQuantisation(OpPassManager &Passes,
@@ -304,10 +317,18 @@ static void addQuantisation(OpPassManager &Passes,
   graph::QuantiseGemmsOptions Gemms;
   Ask(Gemms);
   Gemms.Wgmma = target::copiesRowsOfFp8(For.first());
+  // Kernels of few rows multiply 16 bits.
+  bool ReadsCodes = isNarrow(Options) && hasTensorCores(For);
+  if (isNarrow(Options))
+    Gemms.FewRows = useOfCodes(For, ReadsCodes);
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
   if (!Options.Calibration.empty() && Options.ResidualsOfCodes) {
     Passes.addPass(createCSEPass());
     Passes.addNestedPass<func::FuncOp>(graph::createResidualsOfCodes());
+  }
+  if (ReadsCodes) {
+    Passes.addPass(graph::createFoldConstants(Tools.Fold));
+    addTiles(Passes, Options, Tools, /*Tells=*/false);
   }
 }
 
@@ -403,14 +424,8 @@ static void addLegalisation(OpPassManager &Passes,
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   addSwitches(Passes, Options, For, Tools);
   addWeightCodes(Passes, Options, Tools);
-  if (hasTensorCores(For)) {
-    graph::TileFewRowWeightsOptions Codes;
-    if (isNarrow(Options))
-      Codes.NarrowName = typeName(Options.Compute);
-    Codes.Keep = keptNodes(Options);
-    Passes.addNestedPass<func::FuncOp>(
-        graph::createTileFewRowWeights(Codes, Tools.Bytes));
-  }
+  if (hasTensorCores(For))
+    addTiles(Passes, Options, Tools, /*Tells=*/true);
   graph::SinkScalesOptions Codes;
   Codes.Fp8 = target::multipliesFp8(For.first());
   Codes.Int8 = target::multipliesInt8(For.first());

@@ -119,6 +119,22 @@ StringRef graph::refusalOfInt8(MatmulOp Op, const shape::Facts &Facts) {
   return "";
 }
 
+StringRef graph::refusalOfTiles(MatmulOp Op, const shape::Facts &Facts) {
+  // With more rows weights are read too often; 8 elements are one access.
+  constexpr int64_t MostRows = 64, AccessElements = 8;
+  SymbolicTensorType A = typeOf(Op.getA());
+  if (A.getRank() != 2 || typeOf(Op.getB()).getRank() != 2)
+    return "it is a batch of GEMMs";
+  const Expr &Rows = A.getDims()[0], &K = A.getDims()[1];
+  if (Facts.range(Rows).Max > MostRows ||
+      Facts.optimum(Rows).value_or(MostRows) > FewRows)
+    return "it has more rows than 16";
+  std::optional<int64_t> Depth = K.asConstant();
+  if (!Depth || *Depth % AccessElements || *Depth < AccessElements)
+    return "K is no multiple of 8";
+  return "";
+}
+
 Value graph::spread(OpBuilder &B, Location Loc, Value Scale,
                     SymbolicTensorType To, int64_t Dim) {
   if (typeOf(Scale).getElementType() != To.getElementType())

@@ -35,6 +35,10 @@ llvm::StringRef refusalOfInt8(MatmulOp Op, const shape::Facts &Facts);
 
 llvm::StringRef refusalOfInt8(ConvOp Op, const shape::Facts &Facts);
 
+/// Why no kernel of few rows reads codes of this GEMM's weight, as a clause;
+/// empty: one does, whatever 16-bit floats they are multiplied by.
+llvm::StringRef refusalOfTiles(MatmulOp Op, const shape::Facts &Facts);
+
 /// `Product` times the scales of both operands, each a scalar, a vector along M
 /// or N, or null. The codes' product alone is no number of 16 bits: it is
 /// multiplied once, by the product of the scales.

@@ -37,7 +37,7 @@ StringRef graph::codeTypeName(CodeType Type) {
                                  : "none";
 }
 
-static std::optional<CodeUse> codeUseNamed(StringRef Name) {
+std::optional<CodeUse> graph::codeUseNamed(StringRef Name) {
   return llvm::StringSwitch<std::optional<CodeUse>>(Name)
       .Case("none", CodeUse::None)
       .Case("multiplied", CodeUse::Multiplied)
@@ -89,6 +89,20 @@ std::string CodePolicy::refusal(Operation *Product) const {
   if (!Why.empty() || typeOf(Product) != CodeType::Fp8 || isNamed(Product))
     return Why;
   return slowerAsFp8(Product, Facts, Targets);
+}
+
+std::string CodePolicy::refusalOfWeight(MatmulOp Product) const {
+  // Fewer bytes are read in less than a quarter of a microsecond.
+  constexpr int64_t LeastNumbers = 1 << 19;
+  if (typeOf(Product) != CodeType::Fp8)
+    return "it is to stay as it is";
+  if (StringRef Why = refusalOfTiles(Product, Facts); !Why.empty())
+    return Why.str();
+  std::optional<int64_t> Numbers =
+      graph::typeOf(Product.getB()).getNumElements().asConstant();
+  if (!Numbers || (*Numbers < LeastNumbers && !isNamed(Product)))
+    return "its weight is small";
+  return "";
 }
 
 StringRef CodePolicy::incapable(Operation *Product) const {

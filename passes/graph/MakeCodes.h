@@ -35,6 +35,9 @@ enum class CodeUse {
   Rounded,    ///< values are rounded to codes, and multiplied as floats
 };
 
+/// "none", "multiplied" or "rounded".
+std::optional<CodeUse> codeUseNamed(llvm::StringRef Name);
+
 /// Which GEMMs and convolutions are quantised, and how.
 class CodePolicy {
 public:
@@ -55,6 +58,9 @@ public:
   CodeUse useOf(CodeType Type) const;
   /// Why the product stays as it is, as a clause; empty: it gets codes.
   std::string refusal(mlir::Operation *Product) const;
+  /// The same of a GEMM whose weight alone is to get codes of FP8, which a
+  /// kernel of few rows reads.
+  std::string refusalOfWeight(MatmulOp Product) const;
 
 private:
   /// Whether `--precision-for`, or a type for each layer, names its type.

@@ -218,7 +218,8 @@ def TileFewRowWeights : Pass<"tile-few-row-weights", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"NarrowName", "narrow", "std::string", "\"\"", "f16 or bf16: how f32 values are to be stored">,
-    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">,
+    Option<"Tells", "tell", "bool", "true", "Remarks say which GEMMs read codes, and which do not">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

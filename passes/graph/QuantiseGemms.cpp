@@ -15,6 +15,10 @@
 ///
 /// Of integers, 127 stands for 448, and codes are rounded first.
 ///
+/// With few rows weights alone become codes:
+///
+///   %y = graph.matmul %x, (graph.dequantise %qw scales %sw)
+///
 /// What is made of %w is constant and found when compiling. What is made of %x
 /// is a kernel of rows, or part of the one that makes %x (a norm's, say). Where
 /// calibration knows the range of %x, %sx is one number, and the codes are made
@@ -23,6 +27,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeOperand.h"
 #include "passes/graph/CodeProducts.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
@@ -61,8 +66,17 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
     std::vector<std::string> Refusals;
     for (MatmulOp Op : Products)
       Refusals.push_back(Policy->refusal(Op));
+    auto OfWeights = codeUseNamed(FewRows);
+    if (!OfWeights) {
+      Func.emitError() << "expected none, multiplied or rounded, got '"
+                       << FewRows << "'";
+      return signalPassFailure();
+    }
     for (auto [Op, Why] : llvm::zip_equal(Products, Refusals)) {
-      if (!Why.empty())
+      if (!Why.empty() && *OfWeights != CodeUse::None &&
+          Policy->refusalOfWeight(Op).empty() && !hasCodes(Op))
+        rewriteWeight(Op, *OfWeights);
+      else if (!Why.empty())
         tellOfRefusal(Op, Why);
       else
         rewrite(Op, Policy->typeOf(Op), Policy->useOf(Policy->typeOf(Op)));
@@ -70,6 +84,38 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
   }
 
 private:
+  /// Whether the model's own weight is of FP8.
+  static bool hasCodes(MatmulOp Op) {
+    std::optional<CodeOperand> W =
+        CodeOperand::read(Op->getOpOperand(1), /*Kept=*/1);
+    return W && isFp8(typeOf(W->Codes).getElementType());
+  }
+
+  /// The weight as codes with a scale for each column, or as what they stand
+  /// for.
+  static void rewriteWeight(MatmulOp Op, CodeUse Use) {
+    OpBuilder B(Op);
+    Location Loc = Op.getLoc();
+    SymbolicTensorType To = typeOf(Op.getB());
+    Codes W = codesOfLines(B, Loc, asF32(B, Loc, Op.getB()), 0, CodeType::Fp8);
+    Value Y;
+    if (Use == CodeUse::Rounded) {
+      Y = asF32(B, Loc, W.Of);
+      Y = MulOp::create(B, Loc, Y,
+                        BroadcastOp::create(B, Loc, typeOf(Y), W.Scale));
+      if (!To.getElementType().isF32())
+        Y = CastOp::create(B, Loc, Y, To.getElementType());
+    } else {
+      Y = DequantiseOp::create(B, Loc, To, W.Of, W.Scale, Value(),
+                               ArrayRef<int64_t>{*To.getStaticDim(0), 1});
+    }
+    remark::passed(Loc,
+                   remark::RemarkOpts::name("fp8").category("quantisation"))
+        << "A weight that few rows are multiplied with has codes of FP8, and a "
+           "scale for each column.";
+    Op.getBMutable().assign(Y);
+  }
+
   /// A sum of codes less what the zero point of A adds to it: a constant for
   /// each column.
   static Value withoutZero(OpBuilder &B, Value Sum, Value W, int64_t Zero) {

@@ -44,9 +44,8 @@ namespace kpc::graph {
 
 namespace {
 
-/// Rows that few-row GEMMs are for, typically and at most, and elements that
-/// one access of a row has.
-constexpr int64_t FewRows = 16, MostRows = 64, AccessElements = 8;
+/// Columns of a tile.
+constexpr int64_t TileColumns = 8;
 /// Elements of K that one step of the kernel multiplies: blocks are of whole
 /// ones.
 constexpr int64_t StepElements = 32;
@@ -119,8 +118,8 @@ bool fitsTiles(Quantised &Q, StringRef &Why) {
     Q.Block = int64_t(llvm::alignTo(Q.K, Depth));
   if (Q.Block % StepElements || (Q.Block % Depth && Depth % Q.Block))
     Why = "blocks are of no whole 32 elements of K";
-  else if (Q.K % AccessElements || Q.K < AccessElements || Q.N < 1)
-    Why = "K is no multiple of 8";
+  else if (Q.N < 1)
+    Why = "it has no columns";
   // Scales are copied from memory, where each column has one.
   Expr OfN = typeOf(Q.Scales).getDims()[Q.KFirst ? 1 : 0];
   if (Why.empty() && OfN != Expr(Q.N) && !isConstant(Q.Scales))
@@ -286,7 +285,7 @@ private:
                        To = Ty.withDims({Ty.getDims()[0], Expr(Q.N)});
     if (Ty != To)
       V = BroadcastOp::create(B, Loc, To, V);
-    int64_t More = int64_t(llvm::alignTo(Q.N, AccessElements)) - Q.N;
+    int64_t More = int64_t(llvm::alignTo(Q.N, TileColumns)) - Q.N;
     if (!More)
       return V;
     auto Nothing =
@@ -339,7 +338,8 @@ struct TileFewRowWeightsPass
         Type Element = typeOf(Op.getA()).getElementType();
         Tiling(*Q, Element.isF32() ? *Narrow : Element).write();
       }
-      tell(Op, Why);
+      if (Tells)
+        tell(Op, Why);
     }
   }
 
@@ -361,12 +361,7 @@ private:
                     (Element.isF32() && !NarrowName.empty() && !Kept.match(Op));
     if (!IsNarrow)
       return "it multiplies no 16-bit numbers";
-    if (A.getRank() != 2)
-      return "it is a batch of GEMMs";
-    const Expr &Rows = A.getDims()[0];
-    bool Few = Facts.range(Rows).Max <= MostRows &&
-               Facts.optimum(Rows).value_or(MostRows) <= FewRows;
-    return Few ? "" : "it has more rows than 16";
+    return refusalOfTiles(Op, Facts);
   }
 
   /// set-precision narrows such an input for products of LeastFlops and more.
