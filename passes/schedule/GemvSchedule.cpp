@@ -102,10 +102,11 @@ constexpr double TurnsAlone = 1.75;
 constexpr double CodesMostDrawn = 1.42, CodesSharpness = 3.5,
                  CodesBlockMicroseconds = 0.72, CodesReduceMicroseconds = 0.55,
                  CodesRowsNotHidden = 0.15;
-/// Registers of a thread: with up to 8 rows, and with more; by slices. What
-/// ptxas 13.0 took.
+/// Registers of a thread: with up to 8 rows, and with more, of 4 and 8 bits; by
+/// slices. What ptxas 13.0 took, or took where it had no more.
 constexpr int64_t FewRowsRegisters = 50, FewRowsOfSlice = 7,
-                  ManyRowsRegisters = 70, ManyRowsOfSlice = 15;
+                  ManyRowsRegisters4 = 64, ManyRowsRegisters8 = 45,
+                  ManyRowsOfSlice4 = 13, ManyRowsOfSlice8 = 14;
 constexpr int64_t SchedulersOfSm = 4;
 /// Shared memory of a block that is not its own.
 constexpr int64_t BlockShared = 1024;
@@ -139,8 +140,11 @@ double narrowLines(const GemvSchedule &S, const GemvShape &Shape) {
 }
 
 int64_t registersOf(const GemvSchedule &S) {
+  bool HasNibbles = S.WeightBits == 4;
+  int64_t Own = HasNibbles ? ManyRowsRegisters4 : ManyRowsRegisters8,
+          OfSlice = HasNibbles ? ManyRowsOfSlice4 : ManyRowsOfSlice8;
   int64_t Count = S.StageRows > 8
-                      ? ManyRowsRegisters + ManyRowsOfSlice * S.Slices
+                      ? Own + OfSlice * S.Slices
                       : FewRowsRegisters + FewRowsOfSlice * S.Slices;
   return (Count + 7) / 8 * 8;
 }

@@ -89,8 +89,11 @@ struct GemvSchedule {
   /// Shared bytes of all rings; with the warps' partial sums.
   int64_t ringBytes() const { return Warps * Stages * stageBytes(); }
   int64_t sharedBytes() const {
-    return ringBytes() + Warps * StageRows * columns() * 4;
+    return ringBytes() + Warps * StageRows * sumColumns() * 4;
   }
+  /// Columns of partial sums in shared memory. Lanes store codes' sums of 8
+  /// columns and each other row: with 4 columns more they meet no bank twice.
+  int64_t sumColumns() const { return columns() + (hasCodes() ? 4 : 0); }
   std::string str() const;
 };
 

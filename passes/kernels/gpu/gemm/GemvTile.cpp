@@ -163,8 +163,8 @@ GemvTile::Values GemvTile::initialSums() {
   if (!P.Codes)
     F32 = VectorType::get({4}, F32);
   Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(F32));
-  int64_t Count = (S.Slices + together() - 1) / together();
-  return Values(size_t(P.Codes ? Count * 4 : Count), Zero);
+  int64_t OfCodes = (S.Slices + 1) / 2 * halvesOfRows() * 4;
+  return Values(size_t(P.Codes ? OfCodes : S.Slices), Zero);
 }
 
 /// The four of one instruction.
@@ -175,7 +175,7 @@ GemvTile::Values GemvTile::sumsOf(ValueRange Sums, int64_t Number) {
 
 /// Fragment: rows g and g + 8; columns 2 t and 2 t + 1 of each 8.
 void GemvTile::storePartial(ValueRange Sums) {
-  if (hasCodesLeft())
+  if (P.Codes)
     return storeColumns(Sums);
   auto Two = VectorType::get({2}, W.B.getF32Type());
   Value First = W.add(mul(Warp, stageRows()), G), Column = mul(T, 2);

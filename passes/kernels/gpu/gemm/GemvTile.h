@@ -126,8 +126,8 @@ private:
                     const Matrix &Of, const Place &From);
   mlir::Value numberOf(mlir::Value V);
   double shift() const;
-  Values ofColumns(mlir::Value Tile, const Matrix &Of, int64_t Block,
-                   int64_t Slice);
+  mlir::Value ofColumn(mlir::Value Tile, const Matrix &Of, int64_t Block,
+                       int64_t Slice);
   Values numbersOf(llvm::ArrayRef<mlir::Value> Words);
   mlir::Value selected(mlir::Value Word, int64_t Mask, int64_t Other,
                        int64_t Table);
@@ -138,16 +138,13 @@ private:
   mlir::Value shifted(mlir::Value Word, int64_t Right);
   mlir::Value floatsOf(mlir::Value Word, int64_t Pair);
   double factorOfCodes() const;
-  Values sumsOfRows(const Values &Before, const Values &Upper,
-                    const Values &Lower);
+  Values sumsOfRows(const Values &Before, const Values &Rows);
   Values scaled(const Stage &From, int64_t Block, int64_t First,
-                const Values &Products, const Values &OfRows, Values Sums);
+                llvm::ArrayRef<Values> Products, llvm::ArrayRef<Values> OfRows,
+                Values Sums);
   Values multiplyCodes(const Stage &From, mlir::ValueRange Sums);
-  /// Whether columns of codes are the product's left operand, and up to 8 rows
-  /// its right one: two slices at once.
-  bool hasCodesLeft() const { return P.Codes && !HasLower; }
-  /// Slices that one product instruction multiplies.
-  int64_t together() const { return hasCodesLeft() ? 2 : 1; }
+  /// Of 8 rows, which are the right operand of codes.
+  int64_t halvesOfRows() const { return HasLower ? 2 : 1; }
   void storeColumns(mlir::ValueRange Sums);
   int64_t blocksOfStage() const {
     return std::max<int64_t>(S.Depth / P.Codes->Block, 1);

@@ -20,8 +20,9 @@
 ///                    off the sums of a block
 ///   scales           multiply the sums of a block, in f32: the product of a
 ///                    block is exact but for the order of its sum
-///   left or right    up to 8 rows are the right operand, and 16 columns of
-///                    codes the left one: half as many instructions
+///   left and right   16 columns of codes are the left operand, and 8 rows the
+///                    right one, whose words lie as they are loaded. With more
+///                    than 8 rows codes are multiplied again
 ///
 ///   stage   tiles of the slices | rows | scales [blocks, columns] | zeros
 ///
@@ -135,18 +136,13 @@ double GemvTile::shift() const {
   return P.Codes->Bits == 4 ? OneBf16 : -SignBit;
 }
 
-/// Of a thread's columns in a slice, the scales or zero points of a block, as
-/// f32. Left, it has column g; else 2 t and 2 t + 1.
-GemvTile::Values GemvTile::ofColumns(Value Tile, const Matrix &Of,
-                                     int64_t Block, int64_t Slice) {
-  int64_t Count = hasCodesLeft() ? 1 : 2;
-  Value Column = hasCodesLeft() ? G : mul(T, 2);
-  Value Loaded = load(VectorType::get({Count}, Of.Element), Tile, W.index(0),
-                      Block, Column, Slice * TileColumns);
-  Values All;
-  for (int64_t I = 0; I < Count; ++I)
-    All.push_back(numberOf(vector::ExtractOp::create(W.B, W.Loc, Loaded, I)));
-  return All;
+/// Of a thread's column in a slice, g, the scale or zero point of a block, as
+/// f32.
+Value GemvTile::ofColumn(Value Tile, const Matrix &Of, int64_t Block,
+                         int64_t Slice) {
+  Value Loaded = load(VectorType::get({1}, Of.Element), Tile, W.index(0), Block,
+                      G, Slice * TileColumns);
+  return numberOf(vector::ExtractOp::create(W.B, W.Loc, Loaded, 0));
 }
 
 /// A thread's 8 weights of a column and 32 elements of K as four pairs, out of
@@ -293,116 +289,114 @@ Value GemvTile::floatsOf(Value Word, int64_t Pair) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Sums of the rows, added to `Before`, as the product of all ones has them:
+/// Sums of 8 rows, added to `Before`, as the product of all ones has them:
 /// where each accumulator is, the sum of its row.
-GemvTile::Values GemvTile::sumsOfRows(const Values &Before, const Values &Upper,
-                                      const Values &Lower) {
+GemvTile::Values GemvTile::sumsOfRows(const Values &Before,
+                                      const Values &Rows) {
   int64_t Bits = P.A.Element.isF16() ? 0x3c00 : 0x3f80;
   Value Ones = i32(Bits << 16 | Bits);
   Values Sums = Before;
   for (int64_t K = 0; K < 4; K += 2)
-    Sums = hasCodesLeft()
-               ? multiplyFragments(W, P.A.Element, {Ones, Ones, Ones, Ones},
-                                   {Upper[K], Upper[K + 1]}, Sums)
-               : multiplyFragments(
-                     W, P.A.Element,
-                     {Upper[K], Lower[K], Upper[K + 1], Lower[K + 1]},
-                     {Ones, Ones}, Sums);
+    Sums = multiplyFragments(W, P.A.Element, {Ones, Ones, Ones, Ones},
+                             {Rows[K], Rows[K + 1]}, Sums);
   return Sums;
 }
 
-/// Of the four accumulators of one instruction: the slice among those that it
-/// multiplies, and the column among a thread's of that slice.
-static std::pair<int64_t, int64_t> placeOfSum(bool CodesLeft, int64_t Sum) {
-  return CodesLeft ? std::pair(Sum / 2, int64_t(0))
-                   : std::pair(int64_t(0), Sum % 2);
-}
-
-/// Sums + (a block's products - the sums of its rows · what their operands are
-/// more than code - zero) · the scales.
+/// Of two slices and all rows: sums + (a block's products - the sums of its
+/// rows · what their operands are more than code - zero) · the scales. Of each
+/// 8 rows there are four, two of a slice.
 GemvTile::Values GemvTile::scaled(const Stage &From, int64_t Block,
-                                  int64_t First, const Values &Products,
-                                  const Values &OfRows, Values Sums) {
-  int64_t Count = std::min(together(), S.Slices - First);
+                                  int64_t First, ArrayRef<Values> Products,
+                                  ArrayRef<Values> OfRows, Values Sums) {
   Type F32 = W.B.getF32Type();
   auto Number = [&](double V) -> Value {
     return arith::ConstantOp::create(W.B, W.Loc, W.B.getFloatAttr(F32, V));
   };
-  SmallVector<Values> Scales, Zeros;
-  for (int64_t Slice = First; Slice < First + Count; ++Slice) {
-    Scales.push_back(ofColumns(From.Scales, P.Codes->Scales, Block, Slice));
+  bool HasShift = !OfRows.front().empty();
+  for (int64_t Slice = First; Slice < std::min(First + 2, S.Slices); ++Slice) {
+    Value Scale = ofColumn(From.Scales, P.Codes->Scales, Block, Slice), More;
     if (double Factor = factorOfCodes(); Factor != 1)
-      for (Value &Scale : Scales.back())
-        Scale = arith::MulFOp::create(W.B, W.Loc, Scale, Number(Factor));
-    if (P.Codes->Zeros)
-      Zeros.push_back(ofColumns(From.Zeros, *P.Codes->Zeros, Block, Slice));
-  }
-  for (int64_t I = 0; I < 4; ++I) {
-    auto [Slice, Column] = placeOfSum(hasCodesLeft(), I);
-    if (Slice >= Count)
-      continue;
-    Value Product = Products[I];
-    if (!OfRows.empty()) {
-      Value More =
-          P.Codes->Zeros
-              ? Value(arith::SubFOp::create(W.B, W.Loc, Number(-shift()),
-                                            Zeros[Slice][Column]))
-              : Number(-shift() - double(P.Codes->Offset));
-      Product = LLVM::FMAOp::create(W.B, W.Loc, OfRows[I], More, Product);
-    }
-    Sums[I] = LLVM::FMAOp::create(W.B, W.Loc, Product, Scales[Slice][Column],
-                                  Sums[I]);
+      Scale = arith::MulFOp::create(W.B, W.Loc, Scale, Number(Factor));
+    if (HasShift && P.Codes->Zeros)
+      More = arith::SubFOp::create(
+          W.B, W.Loc, Number(-shift()),
+          ofColumn(From.Zeros, *P.Codes->Zeros, Block, Slice));
+    else if (HasShift)
+      More = Number(-shift() - double(P.Codes->Offset));
+    for (auto [Half, OfHalf] : llvm::enumerate(Products))
+      for (size_t Row = 0; Row < 2; ++Row) {
+        size_t I = size_t(Slice - First) * 2 + Row;
+        Value Product = OfHalf[I], &Sum = Sums[Half * 4 + I];
+        if (HasShift)
+          Product =
+              LLVM::FMAOp::create(W.B, W.Loc, OfRows[Half][I], More, Product);
+        Sum = LLVM::FMAOp::create(W.B, W.Loc, Product, Scale, Sum);
+      }
   }
   return Sums;
 }
 
+/// The products of a stage. Of up to 8 rows all columns are multiplied at once;
+/// of more, 32 after 32, so that registers hold few sums of a block and codes.
 GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
   Values Sums(Before);
   int64_t Blocks = blocksOfStage(), Steps = S.Depth / StepK / Blocks,
-          Words = P.Codes->Bits / 4;
+          Words = P.Codes->Bits / 4, Pairs = (S.Slices + 1) / 2,
+          Halves = halvesOfRows(), Together = Halves > 1 ? 2 : Pairs;
   Value Mine = mul(Lane, PieceBytes);
   SmallVector<Values> Codes;
-  for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
-    Codes.push_back(load16(From.Weights, W.index(0), Slice, Mine, 0));
   Value Zero = arith::ConstantOp::create(W.B, W.Loc,
                                          W.B.getFloatAttr(W.B.getF32Type(), 0));
   bool HasShift = P.Codes->Zeros || shift() + double(P.Codes->Offset) != 0;
-  Values None(4, i32(0));
+  Values None(4, i32(0)), Start(4, Zero);
   for (int64_t Block = 0; Block < Blocks; ++Block) {
-    SmallVector<Values> Products(Sums.size() / 4, Values(4, Zero));
-    Values OfRows(HasShift ? 4 : 0, Zero);
-    for (int64_t Step = 0; Step < Steps; ++Step) {
-      int64_t Part = Block * Steps + Step;
-      Values Upper = rowsOf(From.Rows, 0, Part), Lower = None;
-      if (HasLower)
-        Lower = rowsOf(From.Rows, 8, Part);
-      if (HasShift)
-        OfRows = sumsOfRows(OfRows, Upper, Lower);
-      auto Numbers = [&](int64_t Slice) {
-        return Slice < S.Slices ? numbersOf(ArrayRef<Value>(Codes[Slice])
-                                                .slice(Part * Words, Words))
-                                : None;
-      };
-      for (size_t I = 0; I < Products.size(); ++I) {
-        Values One = Numbers(int64_t(I) * together()),
-               Next = hasCodesLeft() ? Numbers(int64_t(I) * 2 + 1) : None;
-        for (int64_t K = 0; K < 4; K += 2)
-          Products[I] =
-              hasCodesLeft()
-                  ? multiplyFragments(
-                        W, P.A.Element,
-                        {One[K], Next[K], One[K + 1], Next[K + 1]},
-                        {Upper[K], Upper[K + 1]}, Products[I])
-                  : multiplyFragments(
-                        W, P.A.Element,
-                        {Upper[K], Lower[K], Upper[K + 1], Lower[K + 1]},
-                        {One[K], One[K + 1]}, Products[I]);
+    SmallVector<SmallVector<Values>> Rows; // of each step
+    SmallVector<Values> OfRows(size_t(Halves), HasShift ? Start : Values());
+    auto LoadRows = [&](int64_t Part) {
+      Rows.emplace_back();
+      for (int64_t Half = 0; Half < Halves; ++Half) {
+        Rows.back().push_back(rowsOf(From.Rows, Half * 8, Part));
+        if (HasShift)
+          OfRows[Half] = sumsOfRows(OfRows[Half], Rows.back()[Half]);
+      }
+    };
+    for (int64_t First = 0; First < Pairs; First += Together) {
+      int64_t Last = std::min(First + Together, Pairs);
+      while (int64_t(Codes.size()) < std::min(Last * 2, S.Slices))
+        Codes.push_back(
+            load16(From.Weights, W.index(0), int64_t(Codes.size()), Mine, 0));
+      SmallVector<Values> Products(size_t((Last - First) * Halves), Start);
+      for (int64_t Step = 0; Step < Steps; ++Step) {
+        int64_t Part = Block * Steps + Step;
+        if (First == 0)
+          LoadRows(Part);
+        auto Numbers = [&](int64_t Slice) {
+          return Slice < S.Slices ? numbersOf(ArrayRef<Value>(Codes[Slice])
+                                                  .slice(Part * Words, Words))
+                                  : None;
+        };
+        for (int64_t Pair = First; Pair < Last; ++Pair) {
+          Values One = Numbers(Pair * 2), Next = Numbers(Pair * 2 + 1);
+          for (int64_t Half = 0; Half < Halves; ++Half)
+            for (int64_t K = 0; K < 4; K += 2) {
+              Values &Product = Products[(Pair - First) * Halves + Half];
+              const Values &Of = Rows[Step][Half];
+              Product = multiplyFragments(
+                  W, P.A.Element, {One[K], Next[K], One[K + 1], Next[K + 1]},
+                  {Of[K], Of[K + 1]}, Product);
+            }
+        }
+      }
+      for (int64_t Pair = First; Pair < Last; ++Pair) {
+        size_t Own = size_t(Pair * Halves) * 4;
+        llvm::copy(
+            scaled(From, Block, Pair * 2,
+                   ArrayRef(Products).slice((Pair - First) * Halves, Halves),
+                   OfRows,
+                   Values(ArrayRef<Value>(Sums).slice(Own, Halves * 4))),
+            Sums.begin() + Own);
       }
     }
-    for (size_t I = 0; I < Products.size(); ++I)
-      llvm::copy(scaled(From, Block, int64_t(I) * together(), Products[I],
-                        OfRows, sumsOf(Sums, int64_t(I))),
-                 Sums.begin() + I * 4);
   }
   return Sums;
 }
@@ -412,16 +406,19 @@ GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
 void GemvTile::storeColumns(ValueRange Sums) {
   auto One = VectorType::get({1}, W.B.getF32Type());
   Value First = W.add(mul(Warp, stageRows()), mul(T, 2));
-  int64_t Most = std::min(P.Facts.range(P.M).Max, stageRows());
-  for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-    Values All = sumsOf(Sums, Slice / 2);
-    for (int64_t Row = 0; Row < std::min<int64_t>(Most, 2); ++Row) {
-      Value Sum = vector::FromElementsOp::create(W.B, W.Loc, One,
-                                                 All[Slice % 2 * 2 + Row]);
-      tile::StoreVectorOp::create(W.B, W.Loc, Sum, Partial, First, Row, G,
-                                  Slice * TileColumns);
+  int64_t Most = std::min(P.Facts.range(P.M).Max, stageRows()),
+          Halves = halvesOfRows();
+  for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
+    for (int64_t Half = 0; Half < Halves; ++Half) {
+      Values All = sumsOf(Sums, Slice / 2 * Halves + Half);
+      for (int64_t Row = 0; Row < std::min<int64_t>(Most - Half * 8, 2);
+           ++Row) {
+        Value Sum = vector::FromElementsOp::create(
+            W.B, W.Loc, One, All[size_t(Slice % 2 * 2 + Row)]);
+        tile::StoreVectorOp::create(W.B, W.Loc, Sum, Partial, First,
+                                    Half * 8 + Row, G, Slice * TileColumns);
+      }
     }
-  }
 }
 
 } // namespace kpc::kernels

@@ -71,7 +71,7 @@ void GemvTile::declareRing() {
       /*pair=*/false, S.Warps);
   Partial = tile::AllocOp::create(
       W.B, W.Loc,
-      tile::SharedType::get(Context, {S.Warps * stageRows(), S.columns()},
+      tile::SharedType::get(Context, {S.Warps * stageRows(), S.sumColumns()},
                             W.B.getF32Type(), /*swizzle=*/0));
   // Weights that are read once should not drive out what is used again.
   Policy = tile::CachePolicyOp::create(W.B, W.Loc, W.B.getI64Type(),
