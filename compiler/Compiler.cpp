@@ -227,7 +227,7 @@ void Compilation::tellOfCodes() {
   };
   Note(Asks(Precision::Fp8), target::multipliesFp8,
        "--precision fp8 multiplies FP8 on sm_89, sm_90a and all of Blackwell; "
-       "GEMMs stay in fp16 on ");
+       "GEMMs multiply fp16, with weights of FP8 where rows are few, on ");
   Note(Asks(Precision::Int8), target::prefersInt8,
        "--precision int8 multiplies 8-bit integers on GPUs with fast Tensor "
        "Cores for them alone; GEMMs stay in fp16 on ");

@@ -117,16 +117,20 @@ def fp8_case(rows, shape, element, number, block):
             "number": number, "dims": [], "model": lambda: model(rows, total, columns, element, 8, block, spelling="axis0", number=number)}
 
 
-def chain(rows, kind, bits, block=128):
+def chain(rows, kind, bits, block=128, number=""):
     """GEMMs of codes one after another, in bf16."""
     shapes, times, _ = CHAINS[kind]
     nodes, made, last = [], [], "x"
-    for number, (total, columns) in enumerate(shapes * times):
-        own, constants = matmul_nbits(total, columns, bits, block, TYPES["bf16"], *weights(total, columns, bits, block, False, seed=number))
+    for layer, (total, columns) in enumerate(shapes * times):
+        data = weights(total, columns, bits, block, False, seed=layer, kind=number)
+        own, constants = (dequantise_fp8(0, number, block, TYPES["bf16"], *data[:2]) if number else
+                          matmul_nbits(total, columns, bits, block, TYPES["bf16"], *data))
         for constant_ in constants:
-            constant_.name += str(number)
-        own[0].input[:] = [last, f"w{number}", f"s{number}"]
-        own[0].name = own[0].output[0] = last = f"y{number}"
+            constant_.name += str(layer)
+        for node in own:
+            node.input[:] = [last if name == "x" else f"{name}{layer}" for name in node.input]
+            node.name = node.output[0] = f"{node.output[0]}{layer}"
+        last = own[-1].output[0]
         nodes, made = nodes + own, made + constants
     return chain_model(nodes, rows, shapes, made)
 
@@ -155,10 +159,10 @@ def chain_model(nodes, rows, shapes, constants, inputs=()):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
 
 
-def chain_case(rows, kind, bits):
+def chain_case(rows, kind, bits, number=""):
     shapes, times, _ = CHAINS[kind]
-    return {"name": f"{kind}.{rows}.int{bits}", "purpose": "chain", "rows": rows, "kind": kind, "type": "bf16", "bits": bits, "block": 128,
-            "shapes": shapes, "products": len(shapes) * times, "inputs": chain_inputs(kind), "dims": [], "model": lambda: chain(rows, kind, bits)}
+    return {"name": f"{kind}.{rows}.{number or f'int{bits}'}", "number": number, "purpose": "chain", "rows": rows, "kind": kind, "type": "bf16", "bits": bits, "block": 128,
+            "shapes": shapes, "products": len(shapes) * times, "inputs": chain_inputs(kind), "dims": [], "model": lambda: chain(rows, kind, bits, number=number)}
 
 
 def cases():
@@ -166,13 +170,19 @@ def cases():
         for rows in (1, 4, 16):
             for bits in (4, 8):
                 yield chain_case(rows, kind, bits)
+            yield chain_case(rows, kind, 8, "e4m3")
             yield {"name": f"{kind}.{rows}.bf16", "purpose": "peer", "dims": [], "model": lambda rows=rows, kind=kind: chain_of_bf16(rows, kind)}
     for shape in SHAPES:
         for rows in (1, 4, 8, 16):
             yield case(rows, shape, "bf16", 4, 128)
             yield case(rows, shape, "bf16", 8, 128)
+            yield fp8_case(rows, shape, "bf16", "e4m3", 128)
             yield gemv.case("peer", (rows, *shape), "bf16", True, False)
         yield case(1, shape, "fp16", 4, 32)
+        for rows in (1, 16):
+            yield fp8_case(rows, shape, "bf16", "e4m3", 0)
+            yield fp8_case(rows, shape, "fp16", "e4m3", 0)
+            yield fp8_case(rows, shape, "fp16", "e5m2", -1)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of few rows with weights of 4 and 8 bits beside kpc's own in bf16 and PyTorch's with 4 bits: right, and how fast.
+"""Products of few rows with weights of 4 and 8 bits, FP8 among them, beside kpc's own in bf16 and PyTorch's with 4 bits: right, and how fast.
 
     python3 time_codes.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 15] [--only REGEX]
 
@@ -14,9 +14,10 @@ one graph, where each reads weights from memory and lines of the second cache ar
 import math
 import sys
 
+import numpy as np
 import torch
 
-from code_values import weights
+from code_values import numbers, weights
 from side_by_side import Kernel, compare_bursts, compare_cases, compare_cold, error
 
 KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -26,10 +27,16 @@ CHAIN_LIMIT = 1e-2  # of up to 16 GEMMs, each of which is rounded to bf16 on bot
 
 def expected(case, x, seed=3):
     """In f64, with the scales as the model has them."""
-    made, scales, _ = weights(case["sum"], case["columns"], case["bits"], case["block"], False, seed)
-    wide = torch.from_numpy(made).cuda().double() - (1 << (case["bits"] - 1))
+    number = case.get("number", "")
+    made, scales, _ = weights(case["sum"], case["columns"], case["bits"], case["block"], False, seed, number)
+    wide = torch.from_numpy(made).cuda()
+    if number:
+        wide = torch.from_numpy(numbers(np.arange(256), number)).cuda()[wide.long()]
+    else:
+        wide = wide.double() - (1 << (case["bits"] - 1))
     spread = torch.from_numpy(scales).cuda().to(KINDS[case["type"]]).double()
-    spread = spread.repeat_interleave(case["block"], 1)[:, :case["sum"]]
+    if case["block"] > 0:
+        spread = spread.repeat_interleave(case["block"], 1)[:, :case["sum"]]
     return x.double() @ (wide * spread).T
 
 

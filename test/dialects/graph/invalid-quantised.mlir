@@ -48,6 +48,22 @@ func.func @bits(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8], f
 
 // -----
 
+func.func @number(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8], f16>) {
+  // expected-error @below {{has codes of 'f8E4M3FNUZ'; expected f8E4M3FN or f8E5M2 of 8 bits without zero points}}
+  %y = graph.dequantise_tiles %t scales %s bits 8 block 64 offset 0 number f8E4M3FNUZ : !graph.tensor<[1, 1, 512], ui8>, !graph.tensor<[1, 8], f16> to <[64, 8], f16>
+  return
+}
+
+// -----
+
+func.func @number_with_offset(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8], f16>) {
+  // expected-error @below {{has codes of 'f8E5M2'; expected f8E4M3FN or f8E5M2 of 8 bits without zero points}}
+  %y = graph.dequantise_tiles %t scales %s bits 8 block 64 offset 128 number f8E5M2 : !graph.tensor<[1, 1, 512], ui8>, !graph.tensor<[1, 8], f16> to <[64, 8], f16>
+  return
+}
+
+// -----
+
 func.func @block(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8], f16>) {
   // expected-error @below {{has blocks of 0 elements; expected 1 or more}}
   %y = graph.dequantise_tiles %t scales %s bits 4 block 0 offset 0 : !graph.tensor<[1, 1, 512], ui8>, !graph.tensor<[1, 8], f16> to <[64, 8], f16>

@@ -15,6 +15,13 @@ func.func @tiles(%t: !graph.tensor<[3, 2, 512], ui8>, %s: !graph.tensor<[4, 24],
   return %y : !graph.tensor<[250, 20], f16>
 }
 
+// CHECK-LABEL: func @tiles_of_floats
+func.func @tiles_of_floats(%t: !graph.tensor<[3, 4, 512], ui8>, %s: !graph.tensor<[4, 24], f16>) -> !graph.tensor<[250, 20], f16> {
+  // CHECK: graph.dequantise_tiles %{{.*}} scales %{{.*}} bits 8 block 64 offset 0 number f8E4M3FN : !graph.tensor<[3, 4, 512], ui8>
+  %y = graph.dequantise_tiles %t scales %s bits 8 block 64 offset 0 number f8E4M3FN : !graph.tensor<[3, 4, 512], ui8>, !graph.tensor<[4, 24], f16> to <[250, 20], f16>
+  return %y : !graph.tensor<[250, 20], f16>
+}
+
 // CHECK-LABEL: func @block_scales
 func.func @block_scales(%c: !graph.tensor<[24, 32], ui8>, %s: !graph.tensor<[1, 24, 4], ui8>) -> !graph.tensor<[64, 24], f32> {
   // CHECK: graph.dequantise_blocks nvfp4 %{{.*}} scales %{{.*}} turned : !graph.tensor<[24, 32], ui8>, !graph.tensor<[1, 24, 4], ui8> to <[64, 24], f32>

@@ -280,6 +280,13 @@ func.func @f(%x: memref<f32>) attributes {kernel.tiles = #kernel.tiles<bits = 2,
 
 // -----
 
+// expected-error @below {{expected f8E4M3FN or f8E5M2 of 8 bits and no offset, got 'f8E5M2' of 4 bits}}
+func.func @f(%x: memref<f32>) attributes {kernel.tiles = #kernel.tiles<bits = 4, block = 64, offset = 0, number = f8E5M2>} {
+  return
+}
+
+// -----
+
 // expected-error @below {{expected 'kernel.tiles' at a linalg.generic, got a function}}
 func.func @f(%x: memref<f32>) attributes {kernel.tiles = #kernel.tiles<bits = 4, block = 64, offset = 0>} {
   return

@@ -76,3 +76,57 @@ module attributes {graph.symbols = {n = {max = 512, min = 1, optimum = 128}}} {
     return %y : !graph.tensor<[1, 16], f16>
   }
 }
+
+// -----
+
+module attributes {graph.symbols = {n = {max = 16, min = 1, optimum = 4}}} {
+  // FP8 in blocks of both dimensions: each column gets the scale of its block.
+  // CHECK-LABEL: func @blocks_of_floats
+  // CHECK: %[[T:.*]] = graph.weight "m#w" [{tiles = array<i64: 8, 256, 24, 24, 1, 0>}] : <[3, 4, 512], ui8>
+  // CHECK: graph.broadcast %{{.*}} : <[2, 2, 1], f16> to <[2, 2, 16], f16>
+  // CHECK: %[[S:.*]] = graph.slice %{{.*}} to <[2, 24], f16>
+  // CHECK: %[[W:.*]] = graph.dequantise_tiles %[[T]] scales %[[S]] bits 8 block 128 offset 0 number f8E4M3FN
+  // CHECK: graph.matmul %{{.*}}, %[[W]]
+  func.func @blocks_of_floats(%x: !graph.tensor<[n, 256], f16>) -> !graph.tensor<[n, 24], f16> {
+    %w = graph.weight "m#w" [] : !graph.tensor<[256, 24], f8E4M3FN>
+    %s = graph.weight "m#s" [] : !graph.tensor<[2, 2], f16>
+    %d = graph.dequantise %w scales %s blocks [128, 16] : !graph.tensor<[256, 24], f8E4M3FN>, !graph.tensor<[2, 2], f16> to <[256, 24], f16>
+    %y = graph.matmul %x, %d : <[n, 256], f16>, <[256, 24], f16>
+    return %y : !graph.tensor<[n, 24], f16>
+  }
+
+  // A factor of each column, spelled as arithmetic, of a weight that is turned.
+  // CHECK-LABEL: func @scaled_columns
+  // CHECK: graph.weight "m#w" [{tiles = array<i64: 8, 64, 16, 1, 64, 0>}] : <[2, 1, 512], ui8>
+  // CHECK: graph.dequantise_tiles %{{.*}} scales %{{.*}} bits 8 block 64 offset 0 number f8E5M2 : !graph.tensor<[2, 1, 512], ui8>, !graph.tensor<[1, 16], f32> to <[64, 16], f16>
+  func.func @scaled_columns(%x: !graph.tensor<[n, 64], f16>) -> !graph.tensor<[n, 16], f16> {
+    %w = graph.weight "m#w" [] : !graph.tensor<[16, 64], f8E5M2>
+    %s = graph.weight "m#s" [] : !graph.tensor<[16, 1], f32>
+    %f = graph.cast %w to f32 : <[16, 64], f8E5M2>
+    %b = graph.broadcast %s : <[16, 1], f32> to <[16, 64], f32>
+    %m = graph.mul %f, %b : <[16, 64], f32>
+    %h = graph.cast %m to f16 : <[16, 64], f32>
+    %t = graph.transpose %h [1, 0] : <[16, 64], f16>
+    %y = graph.matmul %x, %t : <[n, 64], f16>, <[64, 16], f16>
+    return %y : !graph.tensor<[n, 16], f16>
+  }
+
+  // Scales are copied from memory: one that a run gives is in no memory for each column.
+  // CHECK-LABEL: func @scale_of_run
+  // CHECK-NOT: dequantise_tiles
+  func.func @scale_of_run(%x: !graph.tensor<[n, 64], f16>, %s: !graph.tensor<[1, 1], f16>) -> !graph.tensor<[n, 16], f16> {
+    %w = graph.weight "m#w" [] : !graph.tensor<[64, 16], f8E4M3FN>
+    %d = graph.dequantise %w scales %s blocks [64, 16] : !graph.tensor<[64, 16], f8E4M3FN>, !graph.tensor<[1, 1], f16> to <[64, 16], f16>
+    %y = graph.matmul %x, %d : <[n, 64], f16>, <[64, 16], f16>
+    return %y : !graph.tensor<[n, 16], f16>
+  }
+
+  // CHECK-LABEL: func @other_floats
+  // CHECK-NOT: dequantise_tiles
+  func.func @other_floats(%x: !graph.tensor<[n, 64], f16>, %s: !graph.tensor<[1, 16], f16>) -> !graph.tensor<[n, 16], f16> {
+    %w = graph.weight "m#w" [] : !graph.tensor<[64, 16], f8E4M3FNUZ>
+    %d = graph.dequantise %w scales %s blocks [64, 1] : !graph.tensor<[64, 16], f8E4M3FNUZ>, !graph.tensor<[1, 16], f16> to <[64, 16], f16>
+    %y = graph.matmul %x, %d : <[n, 64], f16>, <[64, 16], f16>
+    return %y : !graph.tensor<[n, 16], f16>
+  }
+}

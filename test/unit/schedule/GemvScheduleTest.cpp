@@ -130,6 +130,9 @@ TEST(GemvSchedule, CodesAreWholeTilesAndFitSharedMemory) {
         Shape.ZeroBytes = 2;
         auto Ranked = rankGemvSchedules(Shape, T);
         ASSERT_FALSE(Ranked.empty());
+        Shape.HasFloatCodes = Bits == 8;
+        EXPECT_TRUE(rankGemvSchedules(Shape, T).front().str().starts_with(
+            Bits == 4 ? "gemv int4 " : "gemv fp8 "));
         for (const GemvCost &One : Ranked) {
           const GemvSchedule &S = One.Schedule;
           EXPECT_EQ(S.Depth, 512 / Bits);
