@@ -46,7 +46,7 @@ protected:
   /// All of K: as many steps of `TileK` as a tile has stages to fill.
   virtual mlir::Value countK() = 0;
   /// That of one tile, where tiles differ.
-  virtual mlir::Value countOfTile(mlir::Value Tile) { return KCount; }
+  virtual mlir::Value countOfTile(mlir::Value /*Tile*/) { return KCount; }
   /// One thread fills the stages of one tile; gives the place behind them.
   virtual mlir::Value produceTile(const TileCoord &Where,
                                   mlir::Value Cursor) = 0;
