@@ -114,7 +114,7 @@ def Tile_LoadColumnsOp : Tile_Op<"load_columns"> {
   let description = [{
     What an epilogue reads once for each column, a bias or scales, as an operand of
     `tile.map`. `first` is a multiple of 8 and counts columns of the tile. A thread
-    loads the two neighbours of each eight columns that it holds.
+    loads the two adjacent columns that it holds of each eight.
 
     ```mlir
     %b = tile.load_columns %bias[%first] : !tile.smem<[1, 192], f32, swizzle 0> -> !tile.fragment<[64, 64], f32>

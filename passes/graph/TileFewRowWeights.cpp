@@ -135,10 +135,10 @@ std::optional<Quantised> readScaled(MatmulOp Product, StringRef &Why) {
   if (!B || Ty.getRank() != 2 || !Ty.hasStaticShape() ||
       !isFp8(typeOf(B->Codes).getElementType()))
     return std::nullopt;
-  bool IsTurned = false;
+  bool IsTransposed = false;
   Value W = B->Codes;
   while (auto Turn = W.getDefiningOp<TransposeOp>()) {
-    IsTurned = !IsTurned;
+    IsTransposed = !IsTransposed;
     W = Turn.getX();
   }
   std::optional<Codes> Source = codesBehind(W);
@@ -149,7 +149,7 @@ std::optional<Quantised> readScaled(MatmulOp Product, StringRef &Why) {
   Q.KFirst = true;
   Q.K = Q.Block = *Ty.getStaticDim(0);
   Q.N = *Ty.getStaticDim(1);
-  if (!IsTurned)
+  if (!IsTransposed)
     std::swap(Q.Source.OfK, Q.Source.OfN);
   OpBuilder Builder(Product);
   Type F32 = Builder.getF32Type();

@@ -50,7 +50,7 @@ struct LowerExtractColumns : TilePattern<ExtractColumnsOp> {
   }
 };
 
-/// Two neighbours of each eight columns, which both rows of a thread share.
+/// Two adjacent columns of each eight, which both rows of a thread share.
 struct LowerLoadColumns : TilePattern<LoadColumnsOp> {
   using TilePattern::TilePattern;
   LogicalResult

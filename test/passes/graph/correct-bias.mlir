@@ -13,7 +13,7 @@ module attributes {graph.calibration = {
 // What the rounded weights lack, times the means, is added to each column.
 // CHECK-LABEL: @biased(
 // CHECK: %[[P:.*]] = graph.matmul
-// CHECK: graph.constant dense<{{.*}}> : tensor<8xf32>
+// CHECK: graph.constant dense<[0.00299214711, -0.00182517467, 6.3436327E-4, 0.000000e+00, 0.00189997547, -0.00189997547, 3.74032563E-4, 0.000000e+00]> : tensor<8xf32>
 // CHECK: %[[B:.*]] = graph.broadcast %{{.*}} to <[32, 8], f32>
 // CHECK: %[[Y:.*]] = graph.add %[[P]], %[[B]]
 // CHECK: return %[[Y]]
@@ -23,11 +23,11 @@ func.func @biased(%x: !x) -> !y {
   return %y : !y
 }
 
-// A bias that the model adds has the vector added to it when compiling: of the
-// first column, what is added is 1 less than in the function above.
+// A bias that the model adds has the vector added to it when compiling. Of
+// each column, what is added is 1 less than in the function above.
 // CHECK-LABEL: @own_bias(
 // CHECK: %[[P:.*]] = graph.matmul
-// CHECK: graph.constant dense<{{.*}}> : tensor<8xf32>
+// CHECK: graph.constant dense<[-0.997007846, -1.00182521, -0.999365627, -1.000000e+00, -0.998100042, -1.001900e+00, -0.99962598, -1.000000e+00]> : tensor<8xf32>
 // CHECK: %[[B:.*]] = graph.broadcast %{{.*}} to <[32, 8], f32>
 // CHECK: %[[Y:.*]] = graph.add %[[P]], %[[B]]
 // CHECK: return %[[Y]]

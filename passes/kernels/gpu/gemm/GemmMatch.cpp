@@ -223,11 +223,15 @@ static void readColumnVectors(GemmMatch &P, const AccessMaps &Access) {
     return true;
   };
   for (const kernels::Access &One : Access.Accesses) {
-    // GELU reads all twice, at one place.
-    bool IsOnly = llvm::all_of(Access.Accesses, [&](const auto &Other) {
-      return Other.Tensor != One.Tensor ||
-             Other.Map.getResults() == One.Map.getResults();
-    });
+    // GELU reads all twice, at one place. What bodies extract is not among the
+    // accesses, and may be anywhere.
+    bool IsOnly = One.Tensor &&
+                  llvm::none_of(One.Tensor.getUsers(),
+                                llvm::IsaPred<tensor::ExtractOp>) &&
+                  llvm::all_of(Access.Accesses, [&](const auto &Other) {
+                    return Other.Tensor != One.Tensor ||
+                           Other.Map.getResults() == One.Map.getResults();
+                  });
     bool IsNew = llvm::none_of(P.ColumnVectors,
                                [&](const GemmMatch::ColumnVector &V) {
                                  return V.Tensor == One.Tensor;
@@ -241,8 +245,7 @@ static void readColumnVectors(GemmMatch &P, const AccessMaps &Access) {
             .getResults(),
         [](AffineExpr E) { return E == 0; });
     Matrix M;
-    if (!One.Tensor || !IsOnly || !IsNew || !FromStart ||
-        !placeMatrix(M, One.Memref))
+    if (!IsOnly || !IsNew || !FromStart || !placeMatrix(M, One.Memref))
       continue;
     if (IsLinear(One, /*ByColumn=*/false))
       P.Scalars.push_back(One.Tensor);
