@@ -29,8 +29,10 @@ LogicalResult ReuseOp::verify() {
   SharedType Tile = getTile().getType();
   auto Pipe = dyn_cast<PipeType>(getMemory().getType());
   auto From = dyn_cast<SharedType>(getMemory().getType());
-  if (From && (From.getPitch() != From.getRows() ||
-               From.getAlignment() < Tile.getAlignment()))
+  // Some rows of one line each are one piece of memory, too.
+  bool IsWhole = From && (From.getPitch() == From.getRows() ||
+                          From.getLineElements() == From.getColumns());
+  if (From && (!IsWhole || From.getAlignment() < Tile.getAlignment()))
     return emitOpError(
         "expected the memory of a whole tile that is aligned as the result");
   // The rings of warps have no mbarriers.

@@ -36,11 +36,24 @@ static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
            << "expected pieces of 4, 8 or 16 bytes, or of one "
               "element, got "
            << Bytes;
-  // Scales lie in plain rows.
-  bool AreScales = isa<CpAsyncOp>(Op) && Tile.getElementBits() == 8;
-  if (!Tile.getSwizzle() && !(AreScales && Tile.isPlain()))
+  // Scales and images lie in plain rows.
+  auto Copy = dyn_cast<CpAsyncOp>(Op);
+  int64_t Columns = Copy ? Copy.getColumns() : 0;
+  bool ArePlain = Columns || (Copy && Tile.getElementBits() == 8);
+  if (!Tile.getSwizzle() && !(ArePlain && Tile.isPlain()))
     return Op->emitOpError("expected a swizzled tile");
-  if (Op->getParentOfType<RoleOp>())
+  if (Columns && (!Tile.isPlain() || Columns > Tile.getColumns() ||
+                  Columns * ElementBytes % Bytes))
+    return Op->emitOpError()
+           << "expected whole pieces within a plain row of "
+           << Tile.getColumns() << " columns, got " << Columns;
+  auto Role = Op->getParentOfType<RoleOp>();
+  bool IsOfWarpgroup =
+      Copy ? Copy.getWarpgroup() : cast<StoreGlobalOp>(Op).getWarpgroup();
+  if (IsOfWarpgroup && !(Role && isOfWarpgroups(Role)))
+    return Op->emitOpError(
+        "with 'warpgroup' expected in a role of whole warpgroups");
+  if (!IsOfWarpgroup && Role)
     return Op->emitOpError(
         "expected outside of roles: all threads of the block take part");
   if (Body.getNumArguments() != 2 ||
@@ -157,6 +170,66 @@ LogicalResult MmaFactorsOp::verify() {
                             "columns, of "
                          << accumulatorOf(From.getA()) << ", got " << D;
   return success();
+}
+
+/// The image has what the taps of all places see, and nothing else.
+static LogicalResult verifyPlaces(MmaWindowOp Op) {
+  int64_t Width = Op.getWidth(), Lines = Op.getLines();
+  int64_t Reach[2];
+  for (unsigned I = 0; I < 2; ++I)
+    Reach[I] = (Op.getTaps()[I] - 1) * Op.getDilations()[I] + 1;
+  constexpr int64_t Group = 16;
+  int64_t Places = (Width - Reach[1]) / Op.getStrides()[1] + 1;
+  int64_t Below = Op.getD().getType().getRows() / 64;
+  if (Width < Reach[1] || (Width - Reach[1]) % Op.getStrides()[1] ||
+      Places % Group)
+    return Op.emitOpError() << "expected a width of pixels for a multiple of "
+                            << Group << " places, got " << Width;
+  if (Lines < 1 || Lines % Below)
+    return Op.emitOpError() << "expected lines that are a multiple of the "
+                            << Below << " of a warp, got " << Lines;
+  if (Op.getD().getType().getRows() != Lines * Places)
+    return Op.emitOpError() << "expected a result of " << Lines * Places
+                            << " rows, the places of all lines, got "
+                            << Op.getD().getType().getRows();
+  int64_t Pixels = ((Lines - 1) * Op.getStrides()[0] + Reach[0]) * Width;
+  if (Op.getImage().getType().getRows() == Pixels)
+    return success();
+  return Op.emitOpError() << "expected an image of " << Pixels
+                          << " pixels, got "
+                          << Op.getImage().getType().getRows();
+}
+
+LogicalResult MmaWindowOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
+    return failure();
+  SharedType Image = getImage().getType(), Filter = getFilter().getType();
+  FragmentType D = getD().getType();
+  Type Element = Image.getElement();
+  if (!(Element.isF16() || Element.isBF16()) || Filter.getElement() != Element)
+    return emitOpError() << "expected an image and a filter of f16 or of bf16, "
+                            "got "
+                         << Element << " and " << Filter.getElement();
+  for (ArrayRef<int64_t> Each : {getTaps(), getStrides(), getDilations()})
+    if (Each.size() != 2 || Each[0] < 1 || Each[1] < 1)
+      return emitOpError("expected two taps, strides and dilations of 1 or "
+                         "more");
+  int64_t Channels = getChannels(),
+          Sum = getTaps()[0] * getTaps()[1] * Channels;
+  // ldmatrix reads 16 bytes of a row; a step of the filter has 16 rows.
+  if (!Image.isPlain() || Image.getColumns() % 8 || Channels < 8 ||
+      Channels % 8 || Channels > Image.getColumns())
+    return emitOpError("expected plain rows of an image, and channels, that "
+                       "are multiples of 8");
+  if (!Filter.getSwizzle() || Filter.getRows() != Sum || Sum < 16 ||
+      Filter.getColumns() % 16)
+    return emitOpError() << "expected a swizzled filter of " << Sum
+                         << " rows, 16 at least, and of a multiple of 16 "
+                            "columns";
+  if (!D.getElement().isF32() || D.getColumns() != Filter.getColumns())
+    return emitOpError() << "expected a result of f32 with the filter's "
+                         << Filter.getColumns() << " columns, got " << D;
+  return verifyPlaces(*this);
 }
 
 /// The scales of `Rows` rows of `Bytes` bytes each.

@@ -32,6 +32,13 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
     what it gives for the row above. Then a thread computes the first of its
     addresses alone.
 
+    With `warpgroup`, in a role of whole warpgroups, each of them copies its own tile
+    by itself.
+
+    With `columns`, the tile has plain rows, and that many columns of each are
+    copied: an image's channels, whose rows are longer so that pixels of a line are
+    in other banks.
+
     Pieces of 1 and 2 bytes are loaded and stored by the thread itself, and are
     complete when the op ends. Others are complete after `tile.cp_async_wait`. The
     thread that copied a piece sees it then, other threads after a `tile.sync`.
@@ -45,9 +52,11 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
     tile.cp_async_commit
     ```
   }];
-  let arguments = (ins AnyMemRef:$memory, Tile_SharedType:$tile, I32Attr:$bytes, Optional<Index>:$row_stride, UnitAttr:$cached);
+  let arguments = (ins AnyMemRef:$memory, Tile_SharedType:$tile, I32Attr:$bytes, Optional<Index>:$row_stride, UnitAttr:$cached,
+                       DefaultValuedAttr<I32Attr, "0">:$columns, UnitAttr:$warpgroup);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{$memory `into` $tile `by` $bytes (`row_stride` $row_stride^)? (`cached` $cached^)? attr-dict `:` type($memory) `,` qualified(type($tile)) $body}];
+  let assemblyFormat = [{$memory `into` $tile `by` $bytes (`row_stride` $row_stride^)? (`cached` $cached^)? (`columns` $columns^)?
+                         (`warpgroup` $warpgroup^)? attr-dict `:` type($memory) `,` qualified(type($tile)) $body}];
   let hasVerifier = 1;
 }
 
@@ -67,9 +76,10 @@ def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
     }
     ```
   }];
-  let arguments = (ins Tile_SharedType:$tile, AnyMemRef:$memory, I32Attr:$bytes, UnitAttr:$whole);
+  let arguments = (ins Tile_SharedType:$tile, AnyMemRef:$memory, I32Attr:$bytes, UnitAttr:$whole,
+                       UnitAttr:$warpgroup);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{$tile `to` $memory `by` $bytes (`whole` $whole^)? attr-dict `:` qualified(type($tile)) `,` type($memory) $body}];
+  let assemblyFormat = [{$tile `to` $memory `by` $bytes (`whole` $whole^)? (`warpgroup` $warpgroup^)? attr-dict `:` qualified(type($tile)) `,` type($memory) $body}];
   let hasVerifier = 1;
 }
 
@@ -311,6 +321,36 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let results = (outs Tile_FragmentType:$d);
   let assemblyFormat = [{($tf32^)? (`promoted` $promoted^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
                          attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
+  let hasVerifier = 1;
+}
+
+def Tile_MmaWindowOp : Tile_Op<"mma_window", [AllTypesMatch<["c", "d"]>]> {
+  let summary = "d = a·b + c, where a is what the taps of a filter see of an image in shared memory (`mma.sync`)";
+  let description = [{
+    As `tile.mma_sync`, with an `a` that is nowhere in memory: its rows are places
+    of the filter, its columns the channels of the pixels under one tap after the
+    other. `image` has a pixel in each of its plain rows, `width` of them to a line,
+    and of each pixel `channels` columns count. `filter` has taps × channels rows.
+    Elements are f16 or bf16.
+
+    Places are a rectangle of `lines` lines, as many as the fragment has rows. 16
+    in a line are a group, and groups are counted down the lines, then
+    across. The four warps have equal parts of the groups, one after the other. So a
+    warp has groups below each other, and loads a pixel once for the taps below each
+    other that see it. With G = rows / 64 groups of a warp, row 64·i + 16·w + j of
+    the fragment is place j of group w·G + i.
+
+    ```mlir
+    %d = tile.mma_window %image width 18 channels 32, %filter, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 16 : !image, !filter -> !d
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$image, I64Attr:$width, I64Attr:$channels, Tile_SharedType:$filter,
+                       Tile_FragmentType:$c, DenseI64ArrayAttr:$taps, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, I64Attr:$lines);
+  let results = (outs Tile_FragmentType:$d);
+  let assemblyFormat = [{$image `width` $width `channels` $channels `,` $filter `,` $c `taps` $taps `strides` $strides
+                         `dilations` $dilations `lines` $lines attr-dict `:` qualified(type($image)) `,`
+                         qualified(type($filter)) `->` qualified(type($d))}];
   let hasVerifier = 1;
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/MmaSyncSchedule.h"
+#include "passes/schedule/SyncCosts.h"
 #include "passes/schedule/TakeNumber.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 
 using namespace kpc;
 using namespace kpc::schedule;
+using namespace kpc::schedule::sync;
 
 std::string MmaSyncSchedule::str() const {
   char Text[128];
@@ -38,33 +40,18 @@ std::string MmaSyncCost::str() const {
 
 namespace {
 
-/// Of the peak rate, where that is another instruction's (wgmma, tcgen05).
-constexpr double SyncShare = 0.62;
-/// ldmatrix.x4 for each mma.sync that shared memory keeps up with, beside what
-/// copies write: 4 cycles of it each, where sm_90 begins 0.62 products a cycle.
-constexpr double LoadsPerProduct = 0.3;
-/// Threads of a multiprocessor that hide each other's waits.
-constexpr double BusyThreads = 512, FewThreadsShare = 0.9;
-/// A multiprocessor's share of the second cache, and its issue slots, in a
-/// microsecond; a step's barrier.
-constexpr double CacheBytes = 76800, IssueSlots = 1600.0 * 128,
-                 BarrierTime = 0.03;
+/// A step's barrier.
+constexpr double BarrierTime = 0.03;
 /// From the beginning of a step's copies to their data, without the time of
 /// their bytes: 4096³ of 256x128x64 with two stages, which waits for them, took
 /// 328 us on an H200.
 constexpr double CopyLatency = 0.55;
-/// What a piece of a copy takes of the issue slots: a cp.async with its
-/// address; an element of 2 bytes through registers, of which 4096³ on an H200
-/// took so many, and no other warp hid them.
-constexpr double SlotsPerPiece = 3, SlotsPerElement = 32;
+/// The same of an element of 2 bytes through registers, of which 4096³ on an
+/// H200 took so many, and no other warp hid them.
+constexpr double SlotsPerElement = 32;
 constexpr int64_t ElementPiece = 2;
 /// A block's first stages, and its end beside the bytes of its results.
-constexpr double FillTime = 1.0, EndTime = 0.5, LaunchTime = 2.0;
-constexpr double AnySmCount = 100, AnyTflops = 100;
-/// Registers of a thread beside its accumulators.
-constexpr int64_t OtherRegisters = 96;
-/// What the system keeps of shared memory for each block.
-constexpr int64_t SystemShared = 1024;
+constexpr double FillTime = 1.0, EndTime = 0.5;
 constexpr int64_t MinStages = 2, MaxStages = 8, MaxRankedStages = 4;
 constexpr int64_t MaxAccumulators = 128, MostThreads = 512;
 constexpr int64_t LeastWarpgroupM = 64;
@@ -87,15 +74,6 @@ constexpr int64_t MaxSplitOfPixels = 32, MaxSplitOfPieces = 16, WholePiece = 16;
 /// Products of split factors; and what of fp32's peak loops of multiply-adds
 /// reach (docs/performance.md: 30 to 40 of 67 TFLOP/s on an H200).
 constexpr double SplitProducts = 3, LoopShare = 0.55;
-
-/// Of the chip's peak rate of `mma.sync`.
-double shareOf(const target::Target &T) {
-  // A multiprocessor with tcgen05 has twice wgmma's rate, by tcgen05 alone. PTX
-  // for every chip from Hopper on has Hopper's peak rate, which wgmma reaches.
-  return T.Can.Tcgen05                        ? SyncShare / 2
-         : T.Compute >= 90 && T.Compute < 100 ? SyncShare
-                                              : 1.0;
-}
 
 /// FP8 becomes f16 in front of mma.sync where other instructions multiply it
 /// (what ptxas makes of it for sm_90).

@@ -29,9 +29,12 @@ using namespace kpc::tile;
 
 namespace {
 
-/// Threads of the block that `Op` is in; 0 where nothing is said.
-int64_t threadsOf(Operation *Op) {
-  auto Kernel = Op->getParentOfType<gpu::GPUFuncOp>();
+/// Threads that share the pieces of `Op`: the block's, or a warpgroup's; 0
+/// where nothing is said.
+template <typename Copy> int64_t threadsOf(Copy Op) {
+  if (Op.getWarpgroup())
+    return WarpgroupThreads;
+  auto Kernel = Op->template getParentOfType<gpu::GPUFuncOp>();
   kpc::kernel::LaunchAttr Launch =
       Kernel ? kpc::kernel::launchOf(Kernel) : kpc::kernel::LaunchAttr();
   return Launch ? Launch.getThreads() : 0;
@@ -40,14 +43,19 @@ int64_t threadsOf(Operation *Op) {
 /// The pieces of a tile that a thread copies.
 class Pieces {
 public:
+  /// `Columns` of each row.
   Pieces(OpBuilder &B, Location Loc, SharedType Tile, Value Pointer,
-         int64_t Bytes, int64_t Threads, const ThreadPlace &Place)
+         int64_t Columns, int64_t Bytes, int64_t Threads, bool OfWarpgroup,
+         const ThreadPlace &Place)
       : Tile(Tile), Bytes(Bytes), Threads(Threads), B(B), Loc(Loc), W(B, Loc),
         Pointer(Pointer), Thread(Place.Thread) {
-    PerRow = Tile.getColumns() * Tile.getElementBits() / 8 / Bytes;
+    if (OfWarpgroup)
+      Thread = W.bitAnd(Thread, WarpgroupThreads - 1);
+    PerRow = Columns * Tile.getElementBits() / 8 / Bytes;
     Total = PerRow * Tile.getRows();
-    // Rows of one thread are a multiple of 8 apart.
-    Regular = Tile.getSwizzle() && Threads % (8 * PerRow) == 0;
+    IsPart = Columns < Tile.getColumns();
+    // Rows of one thread are a multiple of 8 apart; plain ones have no pattern.
+    Regular = Threads % ((Tile.getSwizzle() ? 8 : 1) * PerRow) == 0;
   }
 
   int64_t count() const { return (Total + Threads - 1) / Threads; }
@@ -67,7 +75,7 @@ public:
     Value Address;     ///< in shared memory
   };
   Piece at(int64_t Number) {
-    int64_t Line = Tile.getSwizzle();
+    int64_t Line = Tile.getSwizzle() ? Tile.getSwizzle() : Tile.getRowBytes();
     if (Regular) {
       if (!Start)
         begin();
@@ -99,7 +107,9 @@ private:
         W.mul(arith::SubIOp::create(B, Loc, Index, W.mul(Row, PerRow)), Bytes);
     if (!Line)
       return {W.toIndex(Row), W.toIndex(Div(Byte, Tile.getElementBits() / 8)),
-              W.pointer(Pointer, W.mul(Index, Bytes))};
+              W.pointer(Pointer,
+                        IsPart ? W.add(W.mul(Row, Tile.getRowBytes()), Byte)
+                               : W.mul(Index, Bytes))};
     Value InLine =
         W.bitXor(W.bitAnd(Byte, Line - 1), W.swizzleOfRow(Tile, Row));
     Value Lines =
@@ -111,7 +121,7 @@ private:
 
   SharedType Tile;
   int64_t Bytes, Threads, PerRow = 0, Total = 0;
-  bool Regular = false;
+  bool Regular = false, IsPart = false;
   OpBuilder &B;
   Location Loc;
   NvvmWriter W;
@@ -141,8 +151,11 @@ FailureOr<Pieces> piecesOf(Copy Op, Value Pointer, OpBuilder &B,
     return Op.emitOpError(
         "needs a kernel with 'kernel.launch': its threads share "
         "the pieces");
-  return Pieces(B, Op.getLoc(), Op.getTile().getType(), Pointer, Op.getBytes(),
-                Threads, Place);
+  int64_t Columns = Op.getTile().getType().getColumns();
+  if constexpr (std::is_same_v<Copy, CpAsyncOp>)
+    Columns = Op.getColumns() ? int64_t(Op.getColumns()) : Columns;
+  return Pieces(B, Op.getLoc(), Op.getTile().getType(), Pointer, Columns,
+                Op.getBytes(), Threads, Op.getWarpgroup(), Place);
 }
 
 struct LowerCpAsync : TilePattern<CpAsyncOp> {

@@ -158,6 +158,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     populateTensorScalePatterns(Types, Patterns, Place);
     populateThreadCopyPatterns(Types, Patterns, Place);
     populateMultiplyPatterns(Types, Patterns, Place);
+    populateWindowPatterns(Types, Patterns, Place);
     populateScaledPatterns(Types, Patterns, Place);
     populateRingPatterns(Types, Patterns, Place);
     ConversionTarget Target(*Context);

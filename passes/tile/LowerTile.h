@@ -180,6 +180,9 @@ void populateRingPatterns(const mlir::TypeConverter &Types,
 void populateScaledPatterns(const mlir::TypeConverter &Types,
                             mlir::RewritePatternSet &Patterns,
                             const ThreadPlace &Place);
+void populateWindowPatterns(const mlir::TypeConverter &Types,
+                            mlir::RewritePatternSet &Patterns,
+                            const ThreadPlace &Place);
 void populateMultiplyPatterns(const mlir::TypeConverter &Types,
                               mlir::RewritePatternSet &Patterns,
                               const ThreadPlace &Place);

@@ -53,8 +53,13 @@ MatrixOperand::MatrixOperand(OpBuilder &B, Location Loc, SharedType Tile,
 }
 
 MatrixRegisters MatrixOperand::load(int64_t Step, int64_t Mn, Tf32 Are) {
-  Values Loaded = ByWord ? loadWords(Step, Mn) : loadMatrices(Step, Mn);
-  if (Tile.getElementBits() != 32)
+  // The place of the step along the sum, and of Mn, in rows and in bytes.
+  int64_t Bits = Tile.getElementBits();
+  Values Loaded =
+      ByWord   ? loadWords(Step, Mn)
+      : AlongK ? loadMatrices(Mn, Step * StepBytes)
+               : loadMatrices(Step * StepBytes * 8 / Bits, Mn * Bits / 8);
+  if (Bits != 32)
     return {Loaded, {}};
   return asTf32(Loaded, Are);
 }
@@ -113,11 +118,7 @@ Value MatrixOperand::low(Value Wide, Value High) {
   return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Rest);
 }
 
-MatrixOperand::Values MatrixOperand::loadMatrices(int64_t Step, int64_t Mn) {
-  // The place of the step along the sum, and of Mn, in rows and in bytes.
-  int64_t Bits = Tile.getElementBits();
-  int64_t Row = AlongK ? Mn : Step * StepBytes * 8 / Bits;
-  int64_t Byte = AlongK ? Step * StepBytes : Mn * Bits / 8;
+MatrixOperand::Values MatrixOperand::loadMatrices(int64_t Row, int64_t Byte) {
   Value Address =
       W.pointer(W.pointer(Start, W.bitXor(Swizzled, W.i32(inLine(Byte)))),
                 rowOffset(Byte, Row));

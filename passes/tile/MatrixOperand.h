@@ -40,6 +40,11 @@ public:
 
   /// Four registers: mma's a, or b of two neighbouring blocks of 8 columns.
   MatrixRegisters load(int64_t Step, int64_t Mn, Tf32 Are);
+  /// The same of 16 bits in a tile whose rows are the sum, from a row on that
+  /// is a multiple of 8.
+  llvm::SmallVector<mlir::Value, 4> loadRows(int64_t Row, int64_t Mn) {
+    return loadMatrices(Row, Mn * 2);
+  }
   /// Words of f32 as products of tf32 take them.
   MatrixRegisters asTf32(llvm::ArrayRef<mlir::Value> Loaded, Tf32 Are);
 
@@ -51,7 +56,7 @@ private:
   mlir::Value rounded(mlir::Value Wide);
   mlir::Value high(mlir::Value Word);
   mlir::Value low(mlir::Value Wide, mlir::Value High);
-  Values loadMatrices(int64_t Step, int64_t Mn);
+  Values loadMatrices(int64_t Row, int64_t Byte);
   Values loadWords(int64_t Step, int64_t Mn);
   int64_t inLine(int64_t Byte) const { return Byte % Tile.getSwizzle(); }
   int64_t rowOffset(int64_t Byte, int64_t Row) const {

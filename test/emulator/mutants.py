@@ -21,6 +21,7 @@ import sys
 
 import attention
 import block_scales
+import conv_halo
 import convolutions
 import decode
 import emulated
@@ -71,6 +72,9 @@ KERNELS = {
     "decode": ("sm_80", lambda: attention.case("decode", "decode", "fp16", 1, 8, 2, 1, 1300, 64, False, "", False, 0)),
     "mma_sync": ("sm_80", lambda: products.case("mma_sync", "fp16", 150, 200, 72, True, False, False,
                                                 schedule="mmasync 64x64x32 warpgroup 64x64 stages 3 group_m 1")),
+    # More tiles than warpgroups of all blocks, so that stages are filled again.
+    "conv_halo": ("sm_80", lambda: conv_halo.case(conv_halo.Case((13, 33), 32, 64, (5, 5), batch=1), 0, "4x16x64 warpgroups 1 stages 2")),
+    "conv_halo_one_stage": ("sm_80", lambda: conv_halo.case(conv_halo.Case((13, 65), 32, 64, (5, 5), batch=1), 0, "4x16x64 warpgroups 2 stages 1")),
     "gemv": ("sm_90a", lambda: gemv.case(2, 1096, 2200, "bf16", True, False, 0)),
     "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False)),
     "rows_cluster": ("sm_90a", lambda: rows.case("softmax", 1, 40000, "fp16", False)),
@@ -131,6 +135,11 @@ EQUIVALENT = [
     ("attention_one_stage", r"^bar\.sync removed", 2, "one stands before all else, and one where shared memory is not written any more"),
     *[(kernel, r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty")
       for kernel in ("attention_mmasync", "attention_one_stage")],
+    *[(kernel, r"^bar\.sync removed", most, "one stands before all else; one warpgroup alone meets again before its first tile")
+      for kernel, most in (("conv_halo", 2), ("conv_halo_one_stage", 1))],
+    *[(kernel, r"^cp\.async\.commit_group; removed", 2, "the group of the filter has the first pixels, too; the last group is empty")
+      for kernel in ("conv_halo", "conv_halo_one_stage")],
+    ("conv_halo", r"^cp\.async\.wait_group (removed|for one)", 2, "one warpgroup waits again before its first tile"),
     ("gemv", r"^cp\.async\.commit_group; removed", 1, "a block without a tile has nothing to commit"),
     ("gemv", r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty"),
     ("convolution", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),

@@ -33,6 +33,8 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"convolution (wgmma)", FamilyClass::Gemm, queryConvHopper},
       {"convolution (tcgen05)", FamilyClass::Gemm, queryConvBlackwell},
       {"convolution (mma.sync)", FamilyClass::Gemm, queryConvMmaSync},
+      {"convolution (mma.sync, tiles of images)", FamilyClass::Gemm,
+       queryConvHalo},
       {"GEMM (tcgen05, block scales)", FamilyClass::Gemm,
        queryGemmBlackwellScaled},
       {"GEMM (mma.sync, block scales)", FamilyClass::Gemm, queryGemmMmaScaled},

@@ -179,9 +179,10 @@ FamilyQuery queryGpuSortRuns, queryGpuDigits, queryGpuScan,
     queryAttentionDecode, queryAttentionHopper, queryAttentionBlackwell,
     queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv, queryGemmHopper,
     queryGemmBlackwell, queryConvHopper, queryConvBlackwell, queryConvMmaSync,
-    queryGemmMmaSync, queryGemmMmaScaled, queryGemmBlackwellScaled,
-    queryGpuContraction, queryGpuRows, queryGpuColumns, queryGpuRowReduction,
-    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
+    queryConvHalo, queryGemmMmaSync, queryGemmMmaScaled,
+    queryGemmBlackwellScaled, queryGpuContraction, queryGpuRows,
+    queryGpuColumns, queryGpuRowReduction, queryGpuColumnReduction,
+    queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {

@@ -425,3 +425,125 @@ func.func @f(%f: !tile.factors<[64, 24], f16, f16>)
 
 // expected-error @below {{factors are of as many bits, not 'f16' and 'i8'}}
 func.func @f(%f: !tile.factors<[64, 32], f16, i8>)
+
+// -----
+
+!a = !tile.smem<[64, 24], bf16>
+func.func @f(%x: memref<?xbf16>, %a: !a) {
+  // expected-error @below {{'tile.cp_async' op expected whole pieces within a plain row of 24 columns, got 20}}
+  tile.cp_async %x into %a by 16 columns 20 : memref<?xbf16>, !a {
+  ^bb0(%row: index, %column: index):
+    tile.yield_address %row
+  }
+  return
+}
+
+// -----
+
+!image = !tile.smem<[108, 24], f16>
+!filter = !tile.smem<[144, 32], bf16, swizzle 64>
+!d = !tile.fragment<[64, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected an image and a filter of f16 or of bf16, got 'f16' and 'bf16'}}
+  %d = tile.mma_window %x width 18 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+!image = !tile.smem<[108, 24], f16>
+!filter = !tile.smem<[144, 32], f16, swizzle 64>
+!d = !tile.fragment<[64, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected two taps, strides and dilations of 1 or more}}
+  %d = tile.mma_window %x width 18 channels 16, %w, %c taps [3, 3] strides [1, 0] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+!image = !tile.smem<[108, 24], f16>
+!filter = !tile.smem<[144, 32], f16, swizzle 64>
+!d = !tile.fragment<[64, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected plain rows of an image, and channels, that are multiples of 8}}
+  %d = tile.mma_window %x width 18 channels 12, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+!image = !tile.smem<[108, 24], f16>
+!filter = !tile.smem<[128, 32], f16, swizzle 64>
+!d = !tile.fragment<[64, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected a swizzled filter of 144 rows, 16 at least, and of a multiple of 16 columns}}
+  %d = tile.mma_window %x width 18 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+!image = !tile.smem<[108, 24], f16>
+!filter = !tile.smem<[144, 32], f16, swizzle 64>
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected a result of f32 with the filter's 32 columns, got '!tile.fragment<[64, 64], f32>'}}
+  %d = tile.mma_window %x width 18 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+!image = !tile.smem<[108, 24], f16>
+!filter = !tile.smem<[144, 32], f16, swizzle 64>
+!d = !tile.fragment<[64, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected a width of pixels for a multiple of 16 places, got 17}}
+  %d = tile.mma_window %x width 17 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+!image = !tile.smem<[108, 24], f16>
+!filter = !tile.smem<[144, 32], f16, swizzle 64>
+!d = !tile.fragment<[128, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected lines that are a multiple of the 2 of a warp, got 3}}
+  %d = tile.mma_window %x width 18 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 3 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+!image = !tile.smem<[90, 24], f16>
+!filter = !tile.smem<[144, 32], f16, swizzle 64>
+!d = !tile.fragment<[64, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected an image of 108 pixels, got 90}}
+  %d = tile.mma_window %x width 18 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+!image = !tile.smem<[108, 24], f16>
+!filter = !tile.smem<[144, 32], f16, swizzle 64>
+func.func @f(%x: !image, %w: !filter, %c: !tile.fragment<[128, 32], f32>) {
+  // expected-error @below {{'tile.mma_window' op expected a result of 64 rows, the places of all lines, got 128}}
+  %d = tile.mma_window %x width 18 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !tile.fragment<[128, 32], f32>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+func.func @f(%x: memref<?xbf16>, %a: !a) {
+  // expected-error @below {{'tile.cp_async' op with 'warpgroup' expected in a role of whole warpgroups}}
+  tile.cp_async %x into %a by 16 warpgroup : memref<?xbf16>, !a {
+  ^bb0(%row: index, %column: index):
+    tile.yield_address %row
+  }
+  return
+}

@@ -102,4 +102,33 @@ gpu.module @kernels {
     %any = tile.any_nan %d : !tile.fragment<[64, 64], f32>
     gpu.return
   }
+
+  // A tile of an image: 4 lines of 16 places under 3 × 3 taps, 16 channels of rows of 24.
+  // CHECK-LABEL: gpu.func @window
+  gpu.func @window(%x: memref<?xf16>, %w: !tile.smem<[144, 32], f16, swizzle 64>, %c: !tile.fragment<[64, 32], f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %image = tile.alloc : !tile.smem<[108, 24], f16>
+    tile.barrier_init
+    // CHECK: tile.cp_async %arg0 into %{{.*}} by 16 columns 16 : memref<?xf16>, !smem{{.*}} {
+    tile.cp_async %x into %image by 16 columns 16 : memref<?xf16>, !tile.smem<[108, 24], f16> {
+    ^bb0(%row: index, %column: index):
+      tile.yield_address %column
+    }
+    // Each warpgroup of a role copies and stores a tile of its own.
+    tile.role "tiles" warps 0 to 4 {
+    ^bb0(%group: index):
+      // CHECK: tile.cp_async %arg0 into %{{.*}} by 16 columns 16 warpgroup : memref<?xf16>, !smem{{.*}} {
+      tile.cp_async %x into %image by 16 columns 16 warpgroup : memref<?xf16>, !tile.smem<[108, 24], f16> {
+      ^bb0(%row: index, %column: index):
+        tile.yield_address %column
+      }
+      // CHECK: tile.store_global %{{.*}} to %arg0 by 16 warpgroup : !smem{{.*}}, memref<?xf16> {
+      tile.store_global %w to %x by 16 warpgroup : !tile.smem<[144, 32], f16, swizzle 64>, memref<?xf16> {
+      ^bb0(%row: index, %column: index):
+        tile.yield_address %column
+      }
+    }
+    // CHECK: tile.mma_window %{{.*}} width 18 channels 16, %{{.*}}, %{{.*}} taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !smem{{.*}}, !smem{{.*}} -> !fragment
+    %d = tile.mma_window %image width 18 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !tile.smem<[108, 24], f16>, !tile.smem<[144, 32], f16, swizzle 64> -> !tile.fragment<[64, 32], f32>
+    gpu.return
+  }
 }

@@ -23,8 +23,8 @@ bool usesTensorCores(const KernelFacts *K) {
   if (!K)
     return false;
   for (const char *Family :
-       {"gemm ", "mmasync ", "gemv ", "conv ", "conv_mmasync ", "attention ",
-        "attention_tcgen05 ", "attention_mmasync ", "decode "})
+       {"gemm ", "mmasync ", "gemv ", "conv ", "conv_mmasync ", "conv_halo ",
+        "attention ", "attention_tcgen05 ", "attention_mmasync ", "decode "})
     if (K->Family.starts_with(Family))
       return true;
   return false;

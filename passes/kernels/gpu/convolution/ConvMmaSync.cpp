@@ -38,21 +38,6 @@ using shape::Expr;
 
 namespace {
 
-/// Products of an output for which instructions of matrices pay where fewer
-/// than 8 outputs fill them.
-constexpr int64_t LeastSumOfFew = 64;
-
-/// Bytes of the largest piece, 16 at most, at whose multiples all `Pitches`
-/// lead.
-int64_t alignmentOf(const GemmMatch &P, Type Element, ArrayRef<Expr> Pitches) {
-  int64_t ElementBytes = Element.getIntOrFloatBitWidth() / 8;
-  int64_t Elements = 16 / ElementBytes;
-  for (const Expr &Pitch : Pitches)
-    while (Elements > 1 && P.Facts.divisor(Pitch) % Elements)
-      Elements /= 2;
-  return Elements * ElementBytes;
-}
-
 schedule::ConvSyncShape shapeOf(const ImplicitGemm &Conv) {
   const GemmMatch &P = Conv.P;
   schedule::ConvSyncShape Shape;
@@ -63,15 +48,8 @@ schedule::ConvSyncShape shapeOf(const ImplicitGemm &Conv) {
   Shape.Outputs = typicalProduct(P.C.N.Sizes, UnknownExtent) / Conv.Groups;
   Shape.ElementBytes = P.A.Element.getIntOrFloatBitWidth() / 8;
   Shape.ResultBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
-  SmallVector<Expr> Pitches = {Conv.ImagePitch};
-  for (const ImplicitGemm::Axis &Axis : Conv.Axes)
-    Pitches.push_back(Axis.Pitch);
-  Shape.PixelAlignment = alignmentOf(P, P.A.Element, Pitches);
-  // Rows of the filter: outputs, or the channels of one.
-  Pitches = {Conv.isKMajor() ? P.B.ColumnStride : P.B.RowStride};
-  for (const ImplicitGemm::Axis &Axis : Conv.Axes)
-    Pitches.push_back(Axis.TapPitch);
-  Shape.FilterAlignment = alignmentOf(P, P.B.Element, Pitches);
+  Shape.PixelAlignment = Conv.pixelAlignment();
+  Shape.FilterAlignment = Conv.filterAlignment();
   Shape.KMajorFilter = Conv.isKMajor();
   Shape.HasResidual = P.ReadsAtResult;
   Shape.Split = P.isExactF32();
@@ -239,9 +217,10 @@ MmaSyncGemm::Piece ConvMmaSync::pieceOfB(Value Column, Value K) {
   return {Line, where(At.IsInside, Count)};
 }
 
-/// Why cp.async and mma.sync do not do this convolution; none: they do.
-std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv,
-                                           const target::Target &T) {
+} // namespace
+
+std::optional<schedule::Refusal> refusalByMmaSync(const ImplicitGemm &Conv,
+                                                  const target::Target &T) {
   const GemmMatch &P = Conv.P;
   if (std::optional<schedule::Refusal> No = refusalOfMmaSyncTypes(P, T))
     return No;
@@ -264,8 +243,6 @@ std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv,
   return std::nullopt;
 }
 
-} // namespace
-
 FamilyAnswer queryConvMmaSync(FusedKernel &Form, const target::Target &T) {
   std::optional<ImplicitGemm> Read = ImplicitGemm::readAny(Form);
   if (!Read)
@@ -277,7 +254,7 @@ FamilyAnswer queryConvMmaSync(FusedKernel &Form, const target::Target &T) {
   // One tap at each pixel is a GEMM, whose copies need no walk over images.
   if (GemmMatch::read(Form))
     return FamilyAnswer::refuse(RefusalKind::Form, "it is a GEMM of pixels");
-  if (std::optional<schedule::Refusal> No = refusalOf(*Read, T))
+  if (std::optional<schedule::Refusal> No = refusalByMmaSync(*Read, T))
     return FamilyAnswer::refuse(*No);
   auto Conv = std::make_shared<ImplicitGemm>(std::move(*Read));
   schedule::ConvSyncShape Shape = shapeOf(*Conv);

@@ -41,6 +41,32 @@ std::optional<Expr> ImplicitGemm::tapPitch() const {
   return isKMajor() ? P.N * P.B.ColumnStride : Channels * P.B.RowStride;
 }
 
+/// Bytes of the largest piece, 16 at most, at whose multiples all `Pitches`
+/// lead.
+static int64_t alignmentOf(const GemmMatch &P, Type Element,
+                           ArrayRef<Expr> Pitches) {
+  int64_t ElementBytes = Element.getIntOrFloatBitWidth() / 8;
+  int64_t Elements = 16 / ElementBytes;
+  for (const Expr &Pitch : Pitches)
+    while (Elements > 1 && P.Facts.divisor(Pitch) % Elements)
+      Elements /= 2;
+  return Elements * ElementBytes;
+}
+
+int64_t ImplicitGemm::pixelAlignment() const {
+  SmallVector<Expr> Pitches = {ImagePitch};
+  for (const Axis &One : Axes)
+    Pitches.push_back(One.Pitch);
+  return alignmentOf(P, P.A.Element, Pitches);
+}
+
+int64_t ImplicitGemm::filterAlignment() const {
+  SmallVector<Expr> Pitches = {isKMajor() ? P.B.ColumnStride : P.B.RowStride};
+  for (const Axis &One : Axes)
+    Pitches.push_back(One.TapPitch);
+  return alignmentOf(P, P.B.Element, Pitches);
+}
+
 bool ImplicitGemm::foldTapsIntoChannels() {
   Axis &Inner = Axes.back();
   std::optional<Expr> Steps = sizeExpr(P.C.M.Sizes.back());

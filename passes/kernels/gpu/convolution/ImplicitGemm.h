@@ -20,7 +20,9 @@
 #ifndef KPC_PASSES_KERNELS_GPU_CONVOLUTION_IMPLICITGEMM_H
 #define KPC_PASSES_KERNELS_GPU_CONVOLUTION_IMPLICITGEMM_H
 
+#include "compiler/target/Target.h"
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
+#include "passes/schedule/Refusal.h"
 
 namespace kpc::kernels {
 
@@ -58,6 +60,10 @@ struct ImplicitGemm {
   std::optional<shape::Expr> tapPitch() const;
   /// Whether channels are contiguous in the filter, else outputs are.
   bool isKMajor() const { return P.B.RowStride == shape::Expr(1); }
+  /// Bytes at whose multiples pixels begin, and rows of the filter (outputs, or
+  /// the channels of one); 16 at most.
+  int64_t pixelAlignment() const;
+  int64_t filterAlignment() const;
   /// Takes the innermost dimension's taps for channels, where they are one
   /// piece of memory: pixels side by side, without zeros around them. What was
   /// a step of the filter becomes the pitch of pixels.
@@ -67,6 +73,14 @@ struct ImplicitGemm {
   /// The same for builders that know what to do with groups.
   static std::optional<ImplicitGemm> readAny(FusedKernel &Form);
 };
+
+/// Products of an output for which instructions of matrices pay where fewer
+/// than 8 outputs fill them.
+inline constexpr int64_t LeastSumOfFew = 64;
+
+/// Why cp.async and mma.sync do not do this convolution; none: they do.
+std::optional<schedule::Refusal> refusalByMmaSync(const ImplicitGemm &Conv,
+                                                  const target::Target &T);
 
 } // namespace kpc::kernels
 

@@ -76,7 +76,7 @@ Value batchOffset(GpuWriter &W, FusedKernel &Form, const GemmMatch &P,
 }
 
 SmallVector<Value> indicesOf(GpuWriter &W, const GemmMatch &P, Value Batch,
-                             Value Row, Value Column) {
+                             Value Row, Value Column, ValueRange Places) {
   const Contraction &C = P.C;
   SmallVector<Value> All(C.R.Parallel.size() + C.R.Reduced.size()), At;
   auto Put = [&](const LoopGroup &Group, Value Linear) {
@@ -90,7 +90,10 @@ SmallVector<Value> indicesOf(GpuWriter &W, const GemmMatch &P, Value Batch,
   else
     for (unsigned Loop : C.Batch.Loops)
       All[Loop] = W.index(0);
-  Put(C.M, Row);
+  if (Places.empty())
+    Put(C.M, Row);
+  for (auto [Loop, Place] : llvm::zip(C.M.Loops, Places))
+    All[Loop] = Place;
   Put(C.N, Column);
   for (unsigned Loop : C.R.Parallel)
     At.push_back(All[Loop]);
@@ -166,8 +169,9 @@ Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
   OpBuilder::InsertionGuard Guard(W.B);
   Block *Body = W.B.createBlock(&Map.getBody(), {}, Arguments,
                                 SmallVector<Location>(Arguments.size(), W.Loc));
-  Values At =
-      indicesOf(W, P, Where.Batch, Body->getArgument(1), Body->getArgument(2));
+  Value Row = Body->getArgument(1);
+  Values At = indicesOf(W, P, Where.Batch, Row, Body->getArgument(2),
+                        Where.Places ? Where.Places(Row) : Values());
   SmallVector<std::pair<Value, Value>> InBody;
   for (auto [Tensor, Element] :
        llvm::zip_equal(llvm::make_first_range(Known),

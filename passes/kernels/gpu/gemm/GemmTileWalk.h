@@ -16,6 +16,8 @@
 
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
 
+#include <functional>
+
 namespace kpc::kernels {
 
 /// A tile among all of a matrix, counted in tiles; i32.
@@ -34,6 +36,9 @@ struct AccumulatorCoord {
   mlir::Value Batch, Row, Column;
   /// Of the whole product; null `Columns`: all of them are inside.
   mlir::Value Rows, Columns;
+  /// The indices of M's loops for a row, where rows are no linear index of
+  /// them; null: they are.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::Value Row)> Places = {};
 };
 
 /// `Columns` columns are kept inside as a whole where N is known to be a
@@ -71,10 +76,11 @@ mlir::Value batchOffset(GpuWriter &W, FusedKernel &Form, const GemmMatch &P,
                         const Matrix &M, mlir::Value Batch);
 
 /// The parallel indices of the element at a row and a column of the result,
-/// and a batch index, which may be null: 0.
+/// and a batch index, which may be null: 0. `Places`: the row's, of M's loops.
 llvm::SmallVector<mlir::Value> indicesOf(GpuWriter &W, const GemmMatch &P,
                                          mlir::Value Batch, mlir::Value Row,
-                                         mlir::Value Column);
+                                         mlir::Value Column,
+                                         mlir::ValueRange Places = {});
 
 /// The value of a size or stride that is an expression over `argN`, the
 /// kernel's arguments.

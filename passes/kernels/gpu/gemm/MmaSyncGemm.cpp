@@ -18,11 +18,6 @@ namespace kpc::kernels {
 
 using shape::Expr;
 
-/// Bytes of the longest line of shared memory, and of its swizzle.
-static constexpr int64_t LineBytes = 128;
-/// From this compute capability on there is stmatrix.
-static constexpr int32_t StoresMatrices = 90;
-
 std::optional<schedule::Refusal>
 refusalOfMmaSyncTypes(const GemmMatch &P, const target::Target &T) {
   auto No = [](std::string Why) {
@@ -42,13 +37,6 @@ refusalOfMmaSyncTypes(const GemmMatch &P, const target::Target &T) {
   return std::nullopt;
 }
 
-Value MmaSyncGemm::sub(Value A, Value C) {
-  return W.B.createOrFold<arith::SubIOp>(W.Loc, A, C);
-}
-Value MmaSyncGemm::least(Value A, Value C) {
-  return W.B.createOrFold<arith::MinSIOp>(W.Loc, A, C);
-}
-
 //===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
@@ -64,7 +52,7 @@ tile::SharedType MmaSyncGemm::stageType(const Source &From, int64_t Extent,
   int64_t Line = From.AlongK ? Columns : OfGroup;
   int64_t Row = Line * From.Element.getIntOrFloatBitWidth() / 8;
   return tile::SharedType::get(W.B.getContext(), {Rows * Stages, Columns},
-                               From.Element, std::min(Row, LineBytes));
+                               From.Element, std::min(Row, SharedLineBytes));
 }
 
 Value MmaSyncGemm::stageOf(Value Ring, const Source &From, int64_t Extent,
@@ -345,137 +333,6 @@ Value MmaSyncGemm::accumulators() {
   return Again.getResult(0);
 }
 
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-/// Columns that go through the stages of A at a time: a line for each stage, at
-/// most.
-int64_t MmaSyncGemm::partColumns() const {
-  int64_t PerLine = LineBytes * 8 / P.D.Element.getIntOrFloatBitWidth();
-  int64_t Room = cast<tile::SharedType>(RingA.getType()).getBytes() /
-                 (S.TileM * LineBytes) * PerLine;
-  int64_t Columns = resultColumns();
-  while (Columns > Room)
-    Columns /= 2;
-  return Columns;
-}
-
-/// Bytes that each store of the result moves.
-int64_t MmaSyncGemm::resultPiece() const {
-  int64_t ElementBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
-  int64_t Elements = 16 / ElementBytes;
-  while (Elements > 1 && (P.Facts.divisor(P.D.RowStride) % Elements ||
-                          divisorOfBatches(P, P.D) % Elements))
-    Elements /= 2;
-  return Elements * ElementBytes;
-}
-
-/// What the kernel makes of the accumulators of `Columns` of this warpgroup's
-/// columns, from `First` on; `Row`, `Column`: where they are in the result.
-Value MmaSyncGemm::mapPart(Value Acc, Value Row, Value Column, int64_t First,
-                           int64_t Columns) {
-  auto PartTy = tile::FragmentType::get(
-      W.B.getContext(), {S.WarpgroupM, Columns}, P.accumulatorType());
-  Value Part = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc, First);
-  Value Paired;
-  if (P.Second)
-    Paired = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc,
-                                            groupColumns() + First);
-  else if (P.RotateHalf)
-    Paired = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc, First,
-                                            P.RotateHalf);
-  AccumulatorCoord At{Batch, Row, Column, RowCount, ColumnCount};
-  // The columns of a block that takes several groups end before its tile does.
-  if (P.RotateHalf)
-    keepColumnsInside(W, P, At, Columns, resultColumns());
-  return mapAccumulators(W, P, At, Part, Result, Paired);
-}
-
-/// Columns [First, First + partColumns()) of the tile: into `StagingTile`, and
-/// on.
-void MmaSyncGemm::storePart(Value Acc, Value StagingTile, int64_t First) {
-  int64_t Columns = partColumns();
-  // Of this part, what this warpgroup has.
-  int64_t OfGroup = groupColumns(), Mine = std::min(Columns, OfGroup);
-  Value Down = W.index(S.groupsDown());
-  Value InTile = W.mul(W.B.createOrFold<arith::RemUIOp>(W.Loc, Group, Down),
-                       W.index(S.WarpgroupM));
-  Value ColumnGroup = W.B.createOrFold<arith::DivUIOp>(W.Loc, Group, Down);
-  auto Whole = cast<tile::SharedType>(StagingTile.getType());
-  auto Put = [&] {
-    // The group's first column in the tile, and in this part of it.
-    Value Begin = W.mul(ColumnGroup, W.index(OfGroup));
-    Value InPart = Columns < OfGroup ? W.index(0) : sub(Begin, W.index(First));
-    Value Column = W.add(Begin, W.index(First % OfGroup));
-    Value Out = mapPart(Acc, W.add(FirstRow, InTile),
-                        W.add(FirstColumn, Column), First % OfGroup, Mine);
-    auto Type = [&](int64_t Rows, int64_t Across) {
-      return tile::SharedType::get(W.B.getContext(), {Rows, Across},
-                                   Whole.getElement(), Whole.getSwizzle(),
-                                   Whole.getPitch());
-    };
-    Value To = StagingTile;
-    if (S.WarpgroupM < S.TileM)
-      To = tile::SubviewRowsOp::create(
-          W.B, W.Loc, Type(S.WarpgroupM, Whole.getColumns()), To, InTile);
-    if (Mine < Columns)
-      To = tile::SubviewColumnsOp::create(W.B, W.Loc, Type(S.WarpgroupM, Mine),
-                                          To, InPart);
-    tile::StoreSharedOp::create(W.B, W.Loc, Out, To,
-                                T.Compute < StoresMatrices);
-  };
-  // Others wait where their columns are not in this part.
-  if (Columns == resultColumns()) {
-    Put();
-  } else {
-    Value From = W.mul(ColumnGroup, W.index(OfGroup)),
-          End = W.add(From, W.index(OfGroup));
-    W.when(W.both(W.less(From, W.index(First + Columns)),
-                  W.less(W.index(First), End)),
-           Put);
-  }
-  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
-  Value Base = batchOffset(W, Form, P, P.D, Batch);
-  Value Stride = valueOf(W, Form, P.D.RowStride);
-  int64_t OfPiece = resultPiece() * 8 / P.D.Element.getIntOrFloatBitWidth();
-  auto Scatter = tile::StoreGlobalOp::create(
-      W.B, W.Loc, StagingTile,
-      flatView(W, Form.Func.getArgument(P.D.Argument), P.D.Element),
-      uint32_t(resultPiece()), P.Facts.divisor(P.N) % OfPiece == 0);
-  OpBuilder::InsertionGuard Guard(W.B);
-  Type Index = W.B.getIndexType();
-  Block *Body =
-      W.B.createBlock(&Scatter.getBody(), {}, {Index, Index}, {W.Loc, W.Loc});
-  Value Row = W.add(FirstRow, Body->getArgument(0));
-  Value Column =
-      W.add(W.add(FirstColumn, W.index(First)), Body->getArgument(1));
-  Value At = W.add(W.add(W.mul(Row, Stride), Base), Column);
-  Value Count = arith::SelectOp::create(W.B, W.Loc, W.less(Row, RowCount),
-                                        sub(ColumnCount, Column), W.index(0));
-  tile::YieldAddressOp::create(W.B, W.Loc, At, Count);
-}
-
-void MmaSyncGemm::epilogue(Value Acc) {
-  int64_t Columns = partColumns();
-  // A warpgroup's part is of whole lines.
-  int64_t Line = std::min(Columns, groupColumns()) *
-                 P.D.Element.getIntOrFloatBitWidth() / 8;
-  // Where A's stages are there is no stricter alignment than theirs.
-  int64_t OfA = cast<tile::SharedType>(RingA.getType()).getSwizzle();
-  auto Staging = tile::SharedType::get(W.B.getContext(), {S.TileM, Columns},
-                                       P.D.Element, std::min(Line, OfA));
-  tile::CpAsyncWaitOp::create(W.B, W.Loc, 0);
-  Value StagingTile;
-  for (int64_t First = 0; First < resultColumns(); First += Columns) {
-    // All have read the stages, or the part before.
-    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
-    if (!StagingTile)
-      StagingTile = tile::ReuseOp::create(W.B, W.Loc, Staging, RingA);
-    storePart(Acc, StagingTile, First);
-  }
-}
-
 LogicalResult MmaSyncGemm::emit(GpuLaunch &Launch) {
   W.B.getContext()->loadDialect<tile::TileDialect>();
   placeBlock();
@@ -484,7 +341,9 @@ LogicalResult MmaSyncGemm::emit(GpuLaunch &Launch) {
   RingA = tile::AllocOp::create(W.B, W.Loc, stageType(A, S.TileM, S.Stages));
   RingB = tile::AllocOp::create(W.B, W.Loc, stageType(B, S.TileN, S.Stages));
   tile::BarrierInitOp::create(W.B, W.Loc);
-  epilogue(accumulators());
+  Value Acc = accumulators();
+  tile::CpAsyncWaitOp::create(W.B, W.Loc, 0);
+  storeTile(Acc, RingA);
   Launch.Grid[0] = (P.M.ceilDiv(Expr(S.TileM)) *
                     P.N.ceilDiv(Expr(resultColumns())) * P.Batch)
                        .str();

@@ -16,9 +16,7 @@
 #ifndef KPC_PASSES_KERNELS_GPU_GEMM_MMASYNCGEMM_H
 #define KPC_PASSES_KERNELS_GPU_GEMM_MMASYNCGEMM_H
 
-#include "passes/kernels/gpu/TileBuilder.h"
-#include "passes/kernels/gpu/gemm/GemmMatch.h"
-#include "passes/schedule/MmaSyncSchedule.h"
+#include "passes/kernels/gpu/gemm/MmaSyncResults.h"
 
 namespace kpc::kernels {
 
@@ -30,13 +28,10 @@ std::optional<schedule::Refusal> refusalOfMmaSyncTypes(const GemmMatch &P,
 /// Shorter pieces are copied through registers.
 inline constexpr int64_t LeastCopyBytes = 4;
 
-class MmaSyncGemm : protected TileBuilder {
+class MmaSyncGemm : protected MmaSyncResults {
 public:
   /// Of `P`, what stands in A and B is the builder's own business.
-  MmaSyncGemm(FusedKernel &Form, GemmMatch &P,
-              const schedule::MmaSyncSchedule &S, const target::Target &T)
-      : TileBuilder(Form), P(P), S(S), T(T) {}
-  virtual ~MmaSyncGemm() = default;
+  using MmaSyncResults::MmaSyncResults;
 
   mlir::LogicalResult emit(GpuLaunch &Launch);
 
@@ -90,22 +85,8 @@ protected:
   /// Columns of one batch index.
   virtual mlir::Value countColumns() { return W.size(P.C.N.Sizes); }
 
-  /// Columns of the result in a tile, and a warpgroup's: of two GEMMs each has
-  /// half of those of the accumulators.
-  int64_t resultColumns() const { return S.TileN / products(); }
-  int64_t groupColumns() const { return S.WarpgroupN / products(); }
-  int64_t products() const { return P.Second ? 2 : 1; }
-
-  mlir::Value sub(mlir::Value A, mlir::Value C);
-  mlir::Value least(mlir::Value A, mlir::Value C);
-
-  GemmMatch &P;
-  const schedule::MmaSyncSchedule &S;
-  const target::Target &T;
   Source A, B;
-  Source SecondB;                           ///< of a gated MLP
-  mlir::Value FirstRow, FirstColumn, Batch; ///< of this block's tile
-  mlir::Value RowCount, ColumnCount;
+  Source SecondB;     ///< of a gated MLP
   mlir::Value Exists; ///< the step that is copied, i1; null: it does
 
 private:
@@ -125,16 +106,8 @@ private:
   mlir::Value mainloop(tile::Tf32 As);
   mlir::Value mainloopAhead(mlir::Value Acc, tile::Tf32 As);
   mlir::Value accumulators();
-  void epilogue(mlir::Value Acc);
-  void storePart(mlir::Value Acc, mlir::Value StagingTile, int64_t First);
-  mlir::Value mapPart(mlir::Value Acc, mlir::Value Row, mlir::Value Column,
-                      int64_t First, int64_t Columns);
-  int64_t partColumns() const;
-  int64_t resultPiece() const;
 
-  mlir::Value RingA, RingB, Group; ///< index: the warpgroup's number
-  mlir::Value KCount;
-  mlir::LogicalResult Result = mlir::success();
+  mlir::Value RingA, RingB, KCount;
 };
 
 } // namespace kpc::kernels
