@@ -101,6 +101,13 @@ DEPTHWISE = [*depthwise(), *(Case((size, size), channels, channels, (7, 7), grou
 # Few outputs: pictures, masks, thin layers.
 FEW = [Case((256, 256), channels, outputs, taps, batch=8, type=kind) for kind in ("fp16", "fp32") for channels, outputs, taps in (
     (8, 8, (3, 3)), (64, 3, (3, 3)), (32, 2, (7, 7)), (16, 16, (3, 3)), (32, 32, (3, 3)), (24, 48, (3, 3)))]
+# Few channels on large images, which tiles of the image in shared memory are for, and sizes where they are not chosen.
+IMAGES = [Case((size, size), channels, outputs, (taps, taps), batch=batch) for size, channels, outputs, taps, batch in (
+    (256, 64, 32, 3, 8), (112, 24, 24, 3, 16), (224, 16, 16, 3, 16), (224, 3, 16, 7, 16), (128, 32, 64, 3, 8), (128, 64, 64, 3, 8),
+    (256, 32, 32, 3, 1), (256, 48, 48, 3, 4), (256, 40, 32, 5, 4), (256, 32, 3, 3, 8), (256, 8, 32, 3, 8), (64, 96, 96, 3, 16), (512, 8, 16, 5, 2))]
+IMAGES += [Case((250, 333), 32, 32, batch=4), Case((512, 512), 16, 32, stride=2, batch=4), Case((256, 256), 32, 16, dilation=2, batch=8),
+           Case((200, 200), 32, 32, (1, 7), batch=8), Case((200, 200), 32, 32, (7, 1), batch=8), Case((256, 256), 32, 32, batch=4, residual=True, type="bf16"),
+           Case((224, 224), 3, 32, stride=2, batch=32, act="HardSwish"), Case((300, 300), 64, 32, stride=2, batch=8), Case((130, 126), 16, 64, batch=16)]
 # Depthwise ones that are walked line by line: of sounds and sequences, of large windows, of videos.
 WINDOWS = [Case(size, channels, channels, taps, groups=channels, batch=batch, act="", **more) for size, channels, taps, batch, more in (
     ((1000,), 512, (31,), 16, {}), ((2048,), 4096, (4,), 4, {"pad": (3, 0)}), ((4096,), 768, (128,), 4, {"pad": (127, 0)}),
@@ -206,7 +213,7 @@ def filter_values(case):
 
 
 def cases():
-    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("windows", WINDOWS), ("few", FEW), ("tf32", TF32), ("transposed", TRANSPOSED),
+    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("windows", WINDOWS), ("few", FEW), ("images", IMAGES), ("tf32", TF32), ("transposed", TRANSPOSED),
                             ("small", [*SMALL, *SMALL_TRANSPOSED])):
         for case in shapes:
             yield {"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size,
