@@ -66,13 +66,9 @@ void warnOfLargeValues(const CalibrationFile &File,
       Options.Compute == Precision::Int8 || Options.Compute == Precision::Int4;
   if (!StoresFp16 || File.BeyondFp16.empty())
     return;
-  std::string Values;
-  for (const LargeValue &V : File.BeyondFp16)
-    Values += (Values.empty() ? "'" : ", '") + printable(V.Node) + "' (" +
-              std::to_string(int64_t(V.Magnitude)) + ")";
   Diags.warning(Code::CalibrationBeyondFp16)
       .message("in the calibration, values are greater than fp16's 65504: " +
-               Values);
+               File.largeValues());
 }
 
 } // namespace

@@ -84,6 +84,18 @@ std::string CalibrationFile::text() const {
   return Text;
 }
 
+std::string CalibrationFile::largeValues() const {
+  constexpr size_t Shown = 3;
+  std::string Text;
+  llvm::raw_string_ostream To(Text);
+  for (const LargeValue &V : llvm::ArrayRef(BeyondFp16).take_front(Shown))
+    To << (Text.empty() ? "'" : ", '") << printable(V.Node, 60) << "' ("
+       << llvm::format("%g", V.Magnitude) << ")";
+  if (BeyondFp16.size() > Shown)
+    To << " and " << BeyondFp16.size() - Shown << " more";
+  return Text;
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//

@@ -59,6 +59,9 @@ struct CalibrationFile {
   std::string MomentsFile, MomentsDigest;
 
   std::string text() const;
+  /// "'a' (3e+06), 'b' (70000) and 4 more", of the values that fp16 does not
+  /// hold; empty if there are none.
+  std::string largeValues() const;
   /// None after an error, which names the file and what is wrong with it.
   static std::optional<CalibrationFile> read(const std::string &Path,
                                              Diagnostics &Diags);

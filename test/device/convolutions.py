@@ -104,7 +104,8 @@ FEW = [Case((256, 256), channels, outputs, taps, batch=8, type=kind) for kind in
 # Few channels on large images, which tiles of the image in shared memory are for, and sizes where they are not chosen.
 IMAGES = [Case((size, size), channels, outputs, (taps, taps), batch=batch) for size, channels, outputs, taps, batch in (
     (256, 64, 32, 3, 8), (112, 24, 24, 3, 16), (224, 16, 16, 3, 16), (224, 3, 16, 7, 16), (128, 32, 64, 3, 8), (128, 64, 64, 3, 8),
-    (256, 32, 32, 3, 1), (256, 48, 48, 3, 4), (256, 40, 32, 5, 4), (256, 32, 3, 3, 8), (256, 8, 32, 3, 8), (64, 96, 96, 3, 16), (512, 8, 16, 5, 2))]
+    (256, 32, 32, 3, 1), (256, 48, 48, 3, 4), (256, 40, 32, 5, 4), (256, 32, 3, 3, 8), (256, 8, 32, 3, 8), (64, 96, 96, 3, 16), (512, 8, 16, 5, 2),
+    (128, 80, 64, 3, 4), (128, 72, 64, 3, 4), (56, 40, 80, 5, 32), (28, 200, 200, 3, 32), (14, 336, 112, 3, 64), (56, 144, 48, 3, 16))]
 IMAGES += [Case((250, 333), 32, 32, batch=4), Case((512, 512), 16, 32, stride=2, batch=4), Case((256, 256), 32, 16, dilation=2, batch=8),
            Case((200, 200), 32, 32, (1, 7), batch=8), Case((200, 200), 32, 32, (7, 1), batch=8), Case((256, 256), 32, 32, batch=4, residual=True, type="bf16"),
            Case((224, 224), 3, 32, stride=2, batch=32, act="HardSwish"), Case((300, 300), 64, 32, stride=2, batch=8), Case((130, 126), 16, 64, batch=16)]

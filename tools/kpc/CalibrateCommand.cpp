@@ -195,6 +195,13 @@ bool Calibration::takeOutputs(const Outputs &Out, const std::string &Sample) {
 }
 
 /// What the plan stores would be stored in 16 bits by another precision.
+/// Masks write the least number of f32 or bf16 for minus infinity, and its sum
+/// with a score is that number again. In 16 bits it is minus infinity, too.
+static bool standsForInfinity(float V) {
+  constexpr float LeastBf16 = -0x1.FEp127F;
+  return V <= LeastBf16;
+}
+
 bool Calibration::takeStored(Session &S) {
   for (int32_t I = 0; I < kpc_session_value_count(S.c()); ++I) {
     kpc_named_tensor Info;
@@ -225,7 +232,7 @@ bool Calibration::takeStored(Session &S) {
     std::string Node = T->Name.substr(T->Name.rfind('+') + 1);
     double &Most = Stored[Node];
     for (float V : *Numbers)
-      if (std::isfinite(V))
+      if (std::isfinite(V) && !standsForInfinity(V))
         Most = std::max<double>(Most, std::abs(V));
   }
   return true;
@@ -336,11 +343,11 @@ CalibrationFile Calibration::result(std::string &OfMoments) const {
 }
 
 void Calibration::warnOfLargeValues(const CalibrationFile &File) {
-  for (const LargeValue &V : File.BeyondFp16)
+  if (!File.BeyondFp16.empty())
     Diags.warning(Code::CalibrationBeyondFp16)
-        .message(fmt::format("values at node '{}' are as great as {:.6g}, and "
-                             "fp16 ends at 65504",
-                             printable(V.Node), V.Magnitude));
+        .message(fmt::format("values at {} {} are greater than fp16's 65504",
+                             File.BeyondFp16.size() == 1 ? "node" : "nodes",
+                             File.largeValues()));
 }
 
 int Calibration::run() {

@@ -49,6 +49,18 @@ def mlp():
                                  [onnx.floats("w", [4, 3], weights), onnx.floats("b", [3], [0.1, 0.2, -0.3])]))
 
 
+def masked():
+    """Scores, of which a mask hides some with the least number of fp32, and their softmax."""
+    nodes = [onnx.node("MatMul", ["x", "w"], ["scores"], name="multiply"),
+             onnx.node("Greater", ["scores", "zero"], ["seen"], name="compare"),
+             onnx.node("Where", ["seen", "scores", "least"], ["kept"], name="hide"),
+             onnx.node("Softmax", ["kept"], ["y"], name="weigh", axis=-1)]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 4])],
+                                 [onnx.value_info("kept", ["batch", 4]), onnx.value_info("y", ["batch", 4])],
+                                 [onnx.floats("w", [4, 4], [i / 8 - 1.0 for i in range(16)]), onnx.floats("zero", [], [0.0]),
+                                  onnx.floats("least", [], [-3.4028234663852886e38])]))
+
+
 def long():
     """A loop that nobody waits for."""
     steps = [onnx.node("Sin", ["h"], ["n"], name="step")]
@@ -298,6 +310,7 @@ MODELS = {
     "conv-dynamic-rgb": convolution(pixels="height", channels=3, taps=7, out="half"),
     "relu": one_node("Relu", onnx.FLOAT, ["batch", 4]),
     "mlp": mlp(),
+    "masked": masked(),
     "long": long(),
     "chain": chain(),
     "halves": halves(),
