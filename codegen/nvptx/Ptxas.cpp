@@ -116,7 +116,7 @@ void readPtxasLog(std::string_view Log, Assembly &Into) {
 
 std::string Assembly::slowdown() const {
   std::string Text;
-  if (!Kernels.empty() && Kernels.front().SpillStoreBytes > 0)
+  if (!Kernels.empty() && Kernels.front().SpillStoreBytes > FewSpilledBytes)
     Text = "spills " + std::to_string(Kernels.front().SpillStoreBytes) +
            " bytes of registers";
   for (const std::string &Line : Warnings) {

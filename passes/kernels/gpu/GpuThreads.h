@@ -74,11 +74,6 @@ public:
                                                          mlir::ValueRange)>
            Body);
 
-  /// The same 32-bit number, of which LLVM does not know that: what is computed
-  /// from it is computed where it is used, not in front of a loop, where ptxas
-  /// would keep many such values in registers.
-  mlir::Value renewed(mlir::Value V);
-
   /// The value of another lane of the warp, by xor of the lane number.
   mlir::Value shuffleXor(mlir::Value V, int32_t Mask);
 };

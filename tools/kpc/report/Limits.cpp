@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/report/Limits.h"
 
+#include "codegen/nvptx/Ptxas.h"
+
 #include <fmt/format.h>
 
 namespace kpc::cli {
@@ -80,7 +82,7 @@ Limit limitOf(const ReportStep &S, const Bounds &B) {
     return {"copy", "It copies or fills memory, and computes nothing.",
             "An output that no kernel can write in place is copied: return "
             "the value itself, not one that is an input or output already."};
-  if (S.Kernel->SpillBytes > 0)
+  if (S.Kernel->SpillBytes > nvptx::FewSpilledBytes)
     return {"spills",
             fmt::format("It spills {} bytes of registers to memory.",
                         S.Kernel->SpillBytes),

@@ -174,7 +174,7 @@ ConvHalo::Rectangle ConvHalo::rectangleOf(Value Number) {
 /// tile.mma_window's order: groups of 16 places go down, then across.
 ConvHalo::InTile ConvHalo::inTile(Value Row) {
   int64_t OfWarp = S.tileM() / 64;
-  Value Number = W.renewed(toI32(Row));
+  Value Number = toI32(Row);
   auto Div = [&](Value V, int64_t By) {
     return compute<arith::DivUIOp>(V, i32(By));
   };
@@ -255,7 +255,7 @@ void ConvHalo::copyPixels(const Rectangle &Of, Value Stage) {
   Type Index = W.B.getIndexType();
   Block *Body =
       W.B.createBlock(&Copy.getBody(), {}, {Index, Index}, {W.Loc, W.Loc});
-  Value Pixel = W.renewed(toI32(Body->getArgument(0))),
+  Value Pixel = toI32(Body->getArgument(0)),
         Width = i32(Shape.reach(1, S.Columns));
   Value In[2] = {compute<arith::DivUIOp>(Pixel, Width),
                  compute<arith::RemUIOp>(Pixel, Width)};
