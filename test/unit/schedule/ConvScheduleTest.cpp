@@ -94,6 +94,19 @@ TEST(ConvSchedule, SlicesAreAsWideAsChannelsFill) {
   EXPECT_EQ(rankConvSchedules(Shapes[4], hopper())[0].Schedule.TileK, 32);
 }
 
+// A pixel that may cross from a line of 128 bytes into the next is two lines.
+TEST(ConvSchedule, PixelsThatCrossLinesAreLoadedLonger) {
+  auto LoadOf = [](int64_t Channels) {
+    return readConvSchedule("conv 128x64x64 stages 4 group_m 8",
+                            shapeOf(100352, 64, Channels, 9), hopper())
+        ->Load;
+  };
+  EXPECT_EQ(LoadOf(48), LoadOf(40));
+  EXPECT_GT(LoadOf(48), 1.4 * LoadOf(64));
+  EXPECT_EQ(2 * LoadOf(64), LoadOf(128));
+  EXPECT_GT(LoadOf(200), 1.4 * LoadOf(256));
+}
+
 TEST(ConvSchedule, LongSumsOfFewTilesAreSplit) {
   EXPECT_GT(rankConvSchedules(Shapes[5], hopper())[0].Schedule.SplitK, 1);
   EXPECT_EQ(rankConvSchedules(Shapes[0], hopper())[0].Schedule.SplitK, 1);
