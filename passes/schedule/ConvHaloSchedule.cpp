@@ -72,8 +72,9 @@ double loadsPerProduct(const ConvHaloSchedule &S, const ConvHaloShape &Shape) {
         std::min(Lines, double(Down - 1 + (Taps - 1) * Shape.Dilations[0] + 1));
   auto Conflicts =
       double(std::gcd(Shape.pixelPitch() / 8 * Shape.Strides[1], int64_t(8)));
-  double OfFilter = double(Taps * S.TileN) / 16;
-  return (Lines * Conflicts + OfFilter) / double(Down * Taps * (S.TileN / 8));
+  double OfFilter = double(Taps * S.TileN) / 16,
+         Products = double(Down * Taps * S.TileN) / 8;
+  return (Lines * Conflicts + OfFilter) / Products;
 }
 
 /// Where not every multiprocessor has a tile, nothing was measured: there other
@@ -82,7 +83,9 @@ constexpr double UnfilledFactor = 2;
 
 ConvHaloCost costOf(const ConvHaloSchedule &S, const ConvHaloShape &Shape,
                     const target::Target &T) {
-  auto Ceil = [](int64_t A, int64_t B) { return double((A + B - 1) / B); };
+  auto Ceil = [](int64_t A, int64_t B) {
+    return std::ceil(double(A) / double(B));
+  };
   double Sms = smCount(T), Resident = double(S.residentBlocks(Shape, T));
   double Across = Ceil(Shape.Outputs, S.TileN);
   double Tiles = double(Shape.Images) * Ceil(Shape.Places[0], S.Lines) *

@@ -14,8 +14,6 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-using shape::Expr;
-
 /// From this compute capability on there is stmatrix.
 static constexpr int32_t StoresMatrices = 90;
 
@@ -126,7 +124,7 @@ void MmaSyncResults::storePart(Value Acc, Value StagingTile, int64_t First) {
   Value Column =
       W.add(W.add(FirstColumn, W.index(First)), Body->getArgument(1));
   Value At = W.add(W.add(W.mul(Row.At, Stride), Base), Column);
-  Value Count = arith::SelectOp::create(W.B, W.Loc, Row.isThere(),
+  Value Count = arith::SelectOp::create(W.B, W.Loc, Row.IsThere(),
                                         sub(ColumnCount, Column), W.index(0));
   tile::YieldAddressOp::create(W.B, W.Loc, At, Count);
 }

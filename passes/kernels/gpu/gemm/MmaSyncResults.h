@@ -41,7 +41,7 @@ protected:
   /// The row of the result that is a row of the tile, and whether it exists.
   struct MemoryRow {
     mlir::Value At; ///< index
-    std::function<mlir::Value()> isThere;
+    std::function<mlir::Value()> IsThere;
   };
   virtual MemoryRow rowOf(mlir::Value InTile);
   /// Fills in where rows of the tile are, if not one below the other.
