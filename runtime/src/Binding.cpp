@@ -60,6 +60,8 @@ public:
                       &Binder::steps, &Binder::values})
       if (Status S = (this->*Part)(); !S)
         return S;
+    if (!Options.KeepValues)
+      leaveOutUnread();
     return success();
   }
 
@@ -364,6 +366,50 @@ private:
           return Failed;
     }
     return success();
+  }
+
+  // Alternatives need not read all that the planned kernel reads. Launches are
+  // left out that write only what no step reads then.
+  void leaveOutUnread() {
+    std::vector<uint8_t> IsRead(format::count(T.buffers()));
+    auto Mark = [&](const format::Launch &L) {
+      for (const format::Param *P : format::each(L.params()))
+        if (P->kind() != format::ParamKind::Size && (P->access() & 1))
+          IsRead[P->buffer()] = 1;
+    };
+    for (const format::Control *C : format::each(T.controls()))
+      if (C->condition() != None)
+        IsRead[C->condition()] = 1;
+    size_t Index = 0;
+    for (const format::Step *Step : format::each(T.steps())) {
+      const auto *L = Step->action_as_Launch();
+      if (const auto *C = Step->action_as_Copy())
+        IsRead[C->source()] = 1;
+      if (L && isOutside(uint32_t(Index))) {
+        Mark(*L);
+        for (const format::Alternative *A : format::each(L->alternatives()))
+          Mark(*A->launch());
+      } else if (L && !Out.Steps[Index].Empty) {
+        Mark(*chosen(*L));
+      }
+      ++Index;
+    }
+    Index = 0;
+    for (const format::Step *Step : format::each(T.steps())) {
+      BoundStep &S = Out.Steps[Index++];
+      if (const auto *L = Step->action_as_Launch(); L && !S.Empty)
+        S.Empty = writesUnread(*L, IsRead);
+    }
+  }
+
+  bool writesUnread(const format::Launch &L,
+                    const std::vector<uint8_t> &IsRead) {
+    for (const format::Param *P : format::each(L.params()))
+      if (P->kind() != format::ParamKind::Size && (P->access() & 2) &&
+          (IsRead[P->buffer()] ||
+           T.buffers()->Get(P->buffer())->kind() != format::BufferKind::Arena))
+        return false;
+    return true;
   }
 
   Status copy(const format::Copy &C, size_t Index, BoundStep &S) {

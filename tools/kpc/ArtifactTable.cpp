@@ -75,9 +75,10 @@ static std::string boundsText(const format::Model &M,
   return Out;
 }
 
-/// The kernel that the runtime launches for these sizes.
-static uint32_t chosenKernel(const format::Model &M, const format::Launch &L,
-                             const std::vector<int64_t> &Symbols) {
+/// What the runtime launches for these sizes.
+static const format::Launch &chosenLaunch(const format::Model &M,
+                                          const format::Launch &L,
+                                          const std::vector<int64_t> &Symbols) {
   auto Holds = [&](const format::SizeBound *B) {
     std::optional<int64_t> Size = evaluate(*M.exprs()->Get(B->size()), Symbols);
     return Size && B->min() <= *Size && *Size <= B->max();
@@ -86,8 +87,45 @@ static uint32_t chosenKernel(const format::Model &M, const format::Launch &L,
     for (const format::Alternative *A : *L.alternatives())
       if (!A->bounds() ||
           std::all_of(A->bounds()->begin(), A->bounds()->end(), Holds))
-        return A->launch()->kernel();
-  return L.kernel();
+        return *A->launch();
+  return L;
+}
+
+/// The buffers that no step reads for these sizes.
+/// The runtime leaves launches out that write such buffers alone (Binding.cpp).
+static std::set<uint32_t> unreadBuffers(const format::Model &M,
+                                        const format::Target &T,
+                                        const std::vector<int64_t> &Symbols) {
+  std::set<uint32_t> Unread;
+  for (uint32_t I = 0; I < sizeOf(T.buffers()); ++I)
+    if (T.buffers()->Get(I)->kind() == format::BufferKind::Arena)
+      Unread.insert(I);
+  if (T.controls())
+    for (const format::Control *C : *T.controls())
+      Unread.erase(C->condition());
+  if (T.steps())
+    for (const format::Step *S : *T.steps()) {
+      if (const auto *C = S->action_as_Copy())
+        Unread.erase(C->source());
+      const auto *L = S->action_as_Launch();
+      const auto *Params = L ? chosenLaunch(M, *L, Symbols).params() : nullptr;
+      for (uint32_t I = 0; I < sizeOf(Params); ++I)
+        if (Params->Get(I)->kind() != format::ParamKind::Size &&
+            (Params->Get(I)->access() & 1))
+          Unread.erase(Params->Get(I)->buffer());
+    }
+  return Unread;
+}
+
+static bool isLeftOut(const format::Launch &L,
+                      const std::set<uint32_t> &Unread) {
+  for (uint32_t I = 0; I < sizeOf(L.params()); ++I) {
+    const format::Param &P = *L.params()->Get(I);
+    if (P.kind() != format::ParamKind::Size && (P.access() & 2) &&
+        !Unread.count(P.buffer()))
+      return false;
+  }
+  return true;
 }
 
 static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
@@ -95,7 +133,7 @@ static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
                                const std::vector<KernelFacts> &Kernels,
                                const std::vector<int64_t> &Symbols) {
   LaunchFacts Out;
-  Out.Kernel = chosenKernel(M, L, Symbols);
+  Out.Kernel = chosenLaunch(M, L, Symbols).kernel();
   Out.Name = textOf(L.name());
   if (L.source_nodes())
     for (const flatbuffers::String *Node : *L.source_nodes())
@@ -309,6 +347,7 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
     }
   }
   size_t Step = 0;
+  std::set<uint32_t> Unread = unreadBuffers(M, T, Symbols);
   if (T.steps())
     for (const format::Step *S : *T.steps()) {
       std::optional<int64_t> Runs = runsOf(Out, Step++);
@@ -317,8 +356,9 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
         Out.LaunchOfStep.back() = Out.Launches.size();
         addPlaces(M, T, *L, Symbols, Placed, Out.Kernels);
         Out.Launches.push_back(launchFacts(M, T, *L, Out.Kernels, Symbols));
-        ++Out.Kernels[Out.Launches.back().Kernel].Launches;
         LaunchFacts &Launch = Out.Launches.back();
+        Launch.LeftOut = isLeftOut(*L, Unread);
+        Out.Kernels[Launch.Kernel].Launches += !Launch.LeftOut;
         Launch.Flops = product(Launch.Flops, Runs);
         Launch.Bytes = product(Launch.Bytes, Runs);
       } else if (S->action_as_Copy()) {

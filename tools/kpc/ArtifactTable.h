@@ -48,7 +48,9 @@ struct KernelFacts {
 /// One launch of the plan.
 struct LaunchFacts {
   size_t Kernel = 0; ///< for the dims asked about
-  std::string Name;  ///< for people
+  /// Nothing reads what it writes for these dims.
+  bool LeftOut = false;
+  std::string Name; ///< for people
   std::vector<std::string> Nodes;
   /// What it computes, for people; see artifact.fbs. Empty in older artifacts.
   std::string Kind, Title, Scope;

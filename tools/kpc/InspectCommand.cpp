@@ -125,7 +125,7 @@ static std::optional<int64_t> sumOver(const TargetFacts &T, size_t Kernel,
                                       std::optional<int64_t> LaunchFacts::*Of) {
   int64_t All = 0;
   for (const LaunchFacts &L : T.Launches)
-    if (L.Kernel == Kernel &&
+    if (L.Kernel == Kernel && !L.LeftOut &&
         (!(L.*Of) || __builtin_add_overflow(All, *(L.*Of), &All)))
       return std::nullopt;
   return All;
@@ -307,6 +307,8 @@ static Json targetJson(const kpc_target &Target, const TargetFacts &T,
       Launch["title"] = titleAt(L.Title, Dims);
       Launch["module"] = L.Scope;
     }
+    if (L.LeftOut)
+      Launch["left_out"] = true;
     if (!L.FlopsText.empty())
       Launch["flops_for"] = L.FlopsText;
     if (L.Flops)

@@ -167,6 +167,50 @@ TEST_F(Cuda, KernelsThatWaitThemselvesAreLaunchedEarly) {
   }
 }
 
+// A step more writes what only a second one reads, and that one's alternative
+// does not: where it is launched, the first is not.
+TEST_F(Cuda, StepsWhoseResultsNothingReadsAreLeftOut) {
+  artifact::Contents C = cudaContents();
+  artifact::Target &T = C.Targets[0];
+  auto First = std::get<artifact::Launch>(T.Steps[0]);
+  auto Steps = uint32_t(T.Steps.size()), Buffers = uint32_t(T.Buffers.size());
+  artifact::Buffer Extra = T.Buffers[6];
+  Extra.FirstStep = Steps;
+  Extra.LastStep = Steps + 1;
+  T.Buffers.insert(T.Buffers.end(), 2, Extra);
+  for (artifact::Buffer *Kept : {&T.Buffers[6], &T.Buffers[7]})
+    Kept->LastStep = Steps + 1;
+  auto In = [](uint32_t B) {
+    return artifact::Param::buffer(B, artifact::Access::Read);
+  };
+  auto AddLaunch = [&](uint32_t From, uint32_t To) {
+    artifact::Launch L = First;
+    L.Params[0] = In(From);
+    L.Params[1] = In(From);
+    L.Params[2] = artifact::Param::buffer(To, artifact::Access::Write);
+    T.Steps.push_back(L);
+  };
+  AddLaunch(6, Buffers);
+  AddLaunch(Buffers, 7);
+  // For 2 to 4 of a batch.
+  auto &Instead = addAlternative(T, Steps + 1).Instead;
+  Instead.Params[0] = Instead.Params[1] = In(6);
+  artifact::Bytes File = written(C);
+  Own<kpc_model> M = load(File);
+  for (auto [Flags, Batch, Launches] :
+       {std::tuple(0u, 4, 6L),
+        {0u, 8, 7L},
+        {unsigned(KPC_SESSION_KEEP_VALUES), 4, 7L}}) {
+    kpc_session_options O = onFake(Flags | KPC_SESSION_NO_GRAPH);
+    Own<kpc_session> S = test::open(M, &O);
+    Fake.reset();
+    SampleRun Run(Batch, 8);
+    ASSERT_EQ(Run.run(S.get()), KPC_OK);
+    Run.expectRight();
+    EXPECT_EQ(Fake.count("LaunchKernel"), Launches) << Batch << " " << Flags;
+  }
+}
+
 TEST_F(Cuda, SaysWhatBindingTook) {
   artifact::Bytes File = written(cudaContents());
   Own<kpc_model> M = load(File);
