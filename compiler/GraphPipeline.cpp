@@ -85,6 +85,16 @@ bool kpc::asksForWeightCodes(const CompileOptions &Options) {
          });
 }
 
+/// Whether values and weights are floats of 16 bits, and none is to be a code.
+static bool storesFloatsOf16(const CompileOptions &Options) {
+  bool Is16 =
+      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
+  return Is16 && !asksForCodes(Options) && !asksForWeightCodes(Options) &&
+         llvm::none_of(Options.PrecisionFor, [](const auto &F) {
+           return !blocksOf(F.second).empty();
+         });
+}
+
 std::vector<std::string> kpc::targetNames(const CompileOptions &Options) {
   if (!Options.Targets.empty())
     return Options.Targets;
@@ -421,6 +431,11 @@ static void addLegalisation(OpPassManager &Passes,
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
   if (Options.Fuse && isNarrow(Options) && hasTensorCores(For))
     Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
+  if (Options.Fuse && storesFloatsOf16(Options) && hasTensorCores(For)) {
+    graph::SinkNormFactorsOptions Norms;
+    Norms.Keep = keptNodes(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createSinkNormFactors(Norms));
+  }
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   addSwitches(Passes, Options, For, Tools);
   addWeightCodes(Passes, Options, Tools);

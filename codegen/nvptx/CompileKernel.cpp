@@ -38,6 +38,11 @@ static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
   Into.Symbol = Kernel.getName().str();
   Into.SharedBytes = Launch.getShared();
   Into.Cooperative = Kernel->hasAttr(kernel::CooperativeName);
+  if (kernel::BuffersAttr Buffers = kernel::buffersOf(Kernel))
+    for (auto [I, Ty] : llvm::enumerate(Kernel.getFunctionType().getInputs()))
+      if (isa<MemRefType>(Ty) && !Buffers.isRead(int64_t(I)) &&
+          !Buffers.isWritten(int64_t(I)))
+        Into.Unread.push_back(int64_t(I));
   if (kernel::ScheduleAttr Schedule = kernel::scheduleOf(Kernel))
     Into.Schedule = Schedule.getText().str();
   if (auto Costs = Kernel->getParentOp()->getAttrOfType<ArrayAttr>(

@@ -31,9 +31,10 @@ struct CompiledKernel {
   /// multiprocessors of the device.
   std::array<std::string, 3> Grid;
   std::array<int32_t, 3> Block = {1, 1, 1};
-  int64_t SharedBytes = 0;  ///< dynamic; static shared memory is the cubin's
-  bool Cooperative = false; ///< the whole grid runs at once
-  std::string Schedule;     ///< what the builder chose
+  int64_t SharedBytes = 0;     ///< dynamic; static shared memory is the cubin's
+  bool Cooperative = false;    ///< the whole grid runs at once
+  std::vector<int64_t> Unread; ///< buffers that it neither reads nor writes
+  std::string Schedule;        ///< what the builder chose
   /// What it had to choose from, with the parts of the costs.
   std::vector<std::string> ScheduleCosts;
   /// Parameters after the kernel's arguments: see TensorMapAttr.h.

@@ -25,8 +25,9 @@ using namespace mlir;
 
 namespace kpc::nvptx {
 
-/// Kernels with more weights ask for none ahead. This is a third of the L2
-/// cache of an H100 (50 MB): the kernel in front works on what the rest holds.
+/// Kernels with more weights ask for none ahead, or for so much of them. This
+/// is a third of the L2 cache of an H100 (50 MB): the kernel in front works on
+/// what the rest holds.
 static constexpr int64_t MostPrefetched = 16 << 20;
 
 /// Pieces are lines of the L2 cache.
@@ -54,6 +55,11 @@ public:
         continue;
       Weights.emplace_back(&Argument, Bytes);
       Sum += Bytes;
+    }
+    if (Sum > MostPrefetched && Launch.getPrefetchesPart()) {
+      for (auto &[Argument, Bytes] : Weights)
+        Bytes = Bytes * MostPrefetched / Sum / LineBytes * LineBytes;
+      Sum = MostPrefetched;
     }
     if (Sum <= MostPrefetched)
       for (auto [Argument, Bytes] : Weights)

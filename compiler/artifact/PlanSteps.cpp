@@ -42,6 +42,15 @@ Expected<artifact::Launch> StepBuilder::launchOf(StringRef Symbol,
   L.Kernel = KernelIndex.at(Symbol.str());
   for (Value V : Op.getReads())
     L.Params.push_back(Buffers.param(V, artifact::Read));
+  // What this code does not read is not waited for: it is given a buffer that
+  // it reads anyway.
+  auto IsRead = [&](const artifact::Param &P) {
+    return !llvm::is_contained(Kernel.Unread, &P - L.Params.data());
+  };
+  auto Read = llvm::find_if(L.Params, IsRead);
+  if (Read != L.Params.end())
+    for (int64_t I : Kernel.Unread)
+      L.Params[I] = *Read;
   for (Value V : Op.getWrites())
     L.Params.push_back(Buffers.param(V, artifact::Write));
   ArgumentSizes Args;

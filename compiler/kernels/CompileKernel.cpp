@@ -120,6 +120,7 @@ static Expected<CompiledKernel> compileOneForGpu(const KernelJob &Job,
   Kernel.ScheduleCosts = std::move(Built->ScheduleCosts);
   Kernel.Grid = Built->Grid;
   Kernel.Cooperative = Built->Cooperative;
+  Kernel.Unread = std::move(Built->Unread);
   for (unsigned I = 0; I < 3; ++I)
     Kernel.Block[I] = Built->Block[I];
   Kernel.Shared = std::to_string(Built->SharedBytes);

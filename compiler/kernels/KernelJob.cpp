@@ -163,6 +163,7 @@ std::string CompiledKernel::encode() const {
   Wire.grain = Grain;
   Wire.grid.assign(Grid.begin(), Grid.end());
   Wire.cooperative = Cooperative;
+  Wire.unread = Unread;
   Wire.block.assign(Block.begin(), Block.end());
   Wire.shared = Shared;
   Wire.registers = Registers;
@@ -192,6 +193,7 @@ std::optional<CompiledKernel> CompiledKernel::decode(std::string_view Bytes) {
   K.Grain = Wire->grain;
   std::move(Wire->grid.begin(), Wire->grid.end(), K.Grid.begin());
   K.Cooperative = Wire->cooperative;
+  K.Unread = std::move(Wire->unread);
   std::copy(Wire->block.begin(), Wire->block.end(), K.Block.begin());
   K.Shared = std::move(Wire->shared);
   K.Registers = Wire->registers;

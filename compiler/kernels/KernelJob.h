@@ -95,6 +95,8 @@ struct CompiledKernel {
   std::array<int64_t, 3> Block = {1, 1, 1};
   std::string Shared = "0"; ///< bytes of dynamic shared memory
   bool Cooperative = false; ///< GPU: its blocks wait for each other
+  /// GPU: buffers among the arguments that this code neither reads nor writes.
+  std::vector<int64_t> Unread;
   int64_t Registers = -1, SpillBytes = -1;
   int64_t LeastDriver = 0; ///< CUDA driver version that loads the code
   /// GPU: parameters after the kernel's arguments.

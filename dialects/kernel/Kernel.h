@@ -80,6 +80,9 @@ mlir::ArrayAttr textsOf(mlir::MLIRContext *Context,
 
 /// The attributes of a kernel; null where they are not there.
 BuffersAttr buffersOf(mlir::Operation *Kernel);
+/// The argument that holds the sums of squares of the rows of argument `Of`, if
+/// there is one (`kernel.row_squares`).
+mlir::BlockArgument rowSquaresOf(mlir::FunctionOpInterface Kernel, unsigned Of);
 LaunchAttr launchOf(mlir::Operation *Kernel);
 WorkAttr workOf(mlir::Operation *Kernel);
 ScheduleAttr scheduleOf(mlir::Operation *Kernel);

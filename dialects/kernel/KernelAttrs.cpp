@@ -119,7 +119,7 @@ static LogicalResult verifyExpr(EmitFn EmitError, Attribute E) {
 
 LogicalResult LaunchAttr::verify(EmitFn EmitError, ArrayAttr Grid,
                                  DenseI32ArrayAttr Block, int64_t Shared,
-                                 int64_t Cluster, bool) {
+                                 int64_t Cluster, bool, bool) {
   if (Grid.size() != 3 || Block.size() != 3)
     return EmitError() << "expected a grid and a block of three sizes, got "
                        << Grid.size() << " and " << Block.size();
@@ -147,7 +147,7 @@ int64_t LaunchAttr::getThreads() const {
 
 LaunchAttr LaunchAttr::withShared(int64_t Bytes) const {
   return get(getContext(), getGrid(), getBlock(), Bytes, getCluster(),
-             getNoEarlyPdlTrigger());
+             getNoEarlyPdlTrigger(), getPrefetchesPart());
 }
 
 LogicalResult WorkAttr::verify(EmitFn EmitError, StringRef Units,
@@ -377,10 +377,30 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
       .Default([](Attribute) { return success(); });
 }
 
+/// Sums are floats, and those of another buffer.
+static LogicalResult verifyRowSquares(FunctionOpInterface Kernel,
+                                      unsigned Argument, Attribute Value) {
+  auto Of = dyn_cast<IntegerAttr>(Value);
+  auto IsOfFloats = [&](int64_t Number) {
+    auto Ty = Number >= 0 && Number < int64_t(Kernel.getNumArguments())
+                  ? dyn_cast<MemRefType>(Kernel.getArgumentTypes()[Number])
+                  : MemRefType();
+    return Ty && isa<FloatType>(Ty.getElementType());
+  };
+  if (Of && Of.getInt() != int64_t(Argument) && IsOfFloats(Of.getInt()) &&
+      IsOfFloats(Argument))
+    return success();
+  return Kernel.emitOpError("expected 'kernel.row_squares' at a buffer of "
+                            "floats, with the number of another, got ")
+         << Value << " at argument " << Argument;
+}
+
 LogicalResult KernelDialect::verifyRegionArgAttribute(Operation *Op, unsigned,
                                                       unsigned Argument,
                                                       NamedAttribute Attr) {
   auto Kernel = cast<FunctionOpInterface>(Op);
+  if (Attr.getName() == RowSquaresAttrHelper::getNameStr())
+    return verifyRowSquares(Kernel, Argument, Attr.getValue());
   if (Attr.getName() != SizeAttrHelper::getNameStr() ||
       !isa<SizeAttr>(Attr.getValue()))
     return Op->emitOpError("has '")
@@ -452,6 +472,16 @@ WorkAttr kernel::workOf(Operation *Kernel) {
 ScheduleAttr kernel::scheduleOf(Operation *Kernel) {
   return Kernel->getAttrOfType<ScheduleAttr>(
       KernelDialect::ScheduleAttrHelper::getNameStr());
+}
+
+BlockArgument kernel::rowSquaresOf(FunctionOpInterface Kernel, unsigned Of) {
+  StringRef Name = KernelDialect::RowSquaresAttrHelper::getNameStr();
+  for (BlockArgument Argument : Kernel.getArguments())
+    if (auto Number =
+            Kernel.getArgAttrOfType<IntegerAttr>(Argument.getArgNumber(), Name);
+        Number && Number.getInt() == int64_t(Of))
+      return Argument;
+  return {};
 }
 
 ScheduleAttr kernel::forcedScheduleOf(Operation *Kernel) {

@@ -46,6 +46,7 @@ def Kernel_Dialect : Dialect {
         | attribute | attached to | says |
     | --- | --- | --- |
     | `kernel.size` | an index argument | range, divisor and optimum |
+    | `kernel.row_squares` | a buffer argument | the number of the argument whose rows' sums of squares it holds |
     | `kernel.buffers` | the function | which arguments are read and written |
     | `kernel.forced_schedule` | the function in linalg form | the user's schedule |
     | `kernel.tiles` | a generic of the linalg form | how the codes of a quantised weight lie in the tensor it extracts from first |
@@ -64,6 +65,7 @@ def Kernel_Dialect : Dialect {
     "::kpc::kernel::SizeAttr":$size,
     "::kpc::kernel::BuffersAttr":$buffers,
     "::kpc::kernel::TilesAttr":$tiles,
+    "::mlir::IntegerAttr":$row_squares,
     "::mlir::StringAttr":$block_scales,
     "::kpc::kernel::ScheduleAttr":$forced_schedule,
     "::kpc::kernel::LaunchAttr":$launch,
@@ -172,7 +174,8 @@ def Kernel_LaunchAttr : Kernel_Attr<"Launch", "launch"> {
     `shared` is dynamic shared memory in bytes. A cluster has `cluster`
     blocks along x, and the grid is a multiple of that. Dependents of a kernel
     with `no_early_pdl_trigger` start when it has ended, not when all its blocks
-    have begun (programmatic dependent launch).
+    have begun (programmatic dependent launch). With `prefetches_part`, of weights
+    that are too large to be prefetched as a whole the first part is.
 
     ```mlir
     #kernel.launch<grid = ["ceildiv(arg4*64, 256)", "1", "1"], block = [256, 1, 1], shared = 33824, cluster = 2>
@@ -183,7 +186,8 @@ def Kernel_LaunchAttr : Kernel_Attr<"Launch", "launch"> {
     "::mlir::DenseI32ArrayAttr":$block,
     DefaultValuedParameter<"int64_t", "0">:$shared,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
-    DefaultValuedParameter<"bool", "false">:$no_early_pdl_trigger);
+    DefaultValuedParameter<"bool", "false">:$no_early_pdl_trigger,
+    DefaultValuedParameter<"bool", "false">:$prefetches_part);
   let extraClassDeclaration = [{
     /// Threads of a block.
     int64_t getThreads() const;

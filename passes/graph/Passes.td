@@ -161,6 +161,20 @@ def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def SinkNormFactors : Pass<"sink-norm-factors", "::mlir::func::FuncOp"> {
+  let summary = "Factors of RMSNorm's rows go after the GEMMs of few rows that read the norm";
+  let description = [{
+    `matmul(x * r * w, m)` becomes `matmul(x, w * m) * r`, where `r` is made of
+    the sums of squares of rows of `x`, and `w` and `m` are constants. Done where
+    rows are typically few: that family adds up the squares itself, so that no
+    norm is waited for. Not for weights that something else uses, nor for codes.
+  }];
+  let options = [
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def FoldRecipes : Pass<"fold-recipes", "::mlir::func::FuncOp"> {
   let summary = "Transposes, reshapes and casts of weights become steps of their recipes";
   let dependentDialects = ["::kpc::graph::GraphDialect"];

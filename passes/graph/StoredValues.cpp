@@ -28,6 +28,7 @@
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
+using kpc::shape::Expr;
 
 namespace {
 
@@ -67,6 +68,18 @@ BlockArgument argumentOf(OpOperand &Use) {
 /// is not multiplied.
 bool isOfHeads(OpOperand &Use) {
   return isa<AttentionOp>(Use.getOwner()) && Use.getOperandNumber() < 3;
+}
+
+/// Whether each row of a GEMM's result is multiplied by a number of its own: a
+/// norm's, with which the result is no wider than that of the norm.
+bool scalesRowsOfGemm(Operation *Op) {
+  auto Mul = dyn_cast<MulOp>(Op);
+  if (!Mul)
+    return false;
+  auto Factor = Mul.getB().getDefiningOp<BroadcastOp>();
+  return Mul.getA().getDefiningOp<MatmulOp>() && Factor &&
+         typeOf(Factor.getX()).getRank() == 2 &&
+         typeOf(Factor.getX()).getDims().back() == Expr(1);
 }
 
 bool isReadByContractionsAlone(Value V) {
@@ -287,7 +300,8 @@ void StorageChoice::findWideResults(RegionOp Region) {
     } else if ((isSensitive(&Op) && !Chooses) ||
                (Div && !IsConstant(Div.getB())) ||
                (!isa<AttentionOp, ConvOp, MatmulOp>(Op) &&
-                !finishesRawProduct(&Op) && ReadsWide)) {
+                !finishesRawProduct(&Op) && !scalesRowsOfGemm(&Op) &&
+                ReadsWide)) {
       Wide.insert_range(Op.getResults());
     }
   }

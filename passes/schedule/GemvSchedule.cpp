@@ -281,6 +281,7 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
   S.RingRows = Shape.hasCodes() ? Shape.MaxM : S.StageRows;
   S.WeightBits = Shape.WeightBits;
   S.HasFloatCodes = Shape.HasFloatCodes;
+  S.HasSquares = Shape.HasSquares;
   const int64_t Longest = Shape.hasCodes() ? MostStepOfCodes : MostStep;
   const int64_t MostSlices = Shape.hasCodes() ? 16 : 8;
   for (S.Slices = 1; S.Slices <= MostSlices; ++S.Slices) {

@@ -55,6 +55,9 @@ struct GemvShape {
   /// of its zero point, if it has one.
   int64_t Block = 0, ScaleBytes = 0, ZeroBytes = 0;
 
+  /// The sums of squares of the rows are added up as well.
+  bool HasSquares = false;
+
   bool hasCodes() const { return WeightBits < 16; }
 
   /// Whether a tile's columns are two runs, those that meet in the same places.
@@ -70,7 +73,7 @@ struct GemvSchedule {
   int64_t StageRows = 16; ///< of sums: 8 or 16
   int64_t RingRows = 16;  ///< of x in a stage
   int64_t WeightBits = 16;
-  bool HasFloatCodes = false;
+  bool HasFloatCodes = false, HasSquares = false;
   /// Of a column's scales, and of its zero points, in a stage.
   int64_t ScaleBytes = 0, ZeroBytes = 0;
 
@@ -89,7 +92,7 @@ struct GemvSchedule {
   /// Shared bytes of all rings; with the warps' partial sums.
   int64_t ringBytes() const { return Warps * Stages * stageBytes(); }
   int64_t sharedBytes() const {
-    return ringBytes() + Warps * StageRows * sumColumns() * 4;
+    return ringBytes() + Warps * StageRows * (sumColumns() + HasSquares) * 4;
   }
   /// Columns of partial sums in shared memory. Lanes store codes' sums of 8
   /// columns and each other row: with 4 columns more they meet no bank twice.

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/GemmRegion.h"
 #include "passes/graph/linalg/LowerRecurrent.h"
 
 using namespace mlir;
@@ -92,6 +93,44 @@ KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
                                           : DenseI64ArrayAttr()));
 }
 
+/// The input of a kernel whose rows' sums of squares `Sums` is, where a kernel
+/// computes these alone; null: it is something else.
+static Value rowsOfSquares(Value Sums) {
+  while (auto View = Sums.getDefiningOp<ReshapeOp>())
+    Sums = View.getX();
+  auto Region = Sums.getDefiningOp<RegionOp>();
+  if (!Region || Region.getNumResults() != 1)
+    return {};
+  auto Sum = Region.getBody()
+                 .front()
+                 .getTerminator()
+                 ->getOperand(0)
+                 .getDefiningOp<ReduceOp>();
+  auto Square = Sum ? Sum.getX().getDefiningOp<MulOp>() : MulOp();
+  BlockArgument Rows = Square && Square.getA() == Square.getB()
+                           ? argumentBehind(Square.getA())
+                           : BlockArgument();
+  if (!Rows || Sum.getKind() != ReduceKind::sum ||
+      Sum.getAxes() != ArrayRef<int64_t>{1} || typeOf(Rows).getRank() != 2)
+    return {};
+  return Region.getInputs()[Rows.getArgNumber()];
+}
+
+/// A GEMM that reads what is made of its rows' sums of squares may add these up
+/// itself: which argument they are is said there.
+void KernelWriter::markRowSquares() {
+  for (auto Gemm : Region.getBody().front().getOps<MatmulOp>()) {
+    BlockArgument Rows = argumentBehind(Gemm.getA());
+    if (!Rows || typeOf(Rows).getRank() != 2)
+      continue;
+    for (auto [I, Input] : llvm::enumerate(Region.getInputs()))
+      if (rowsOfSquares(Input) == Region.getInputs()[Rows.getArgNumber()])
+        Kernel.setArgAttr(
+            I, kernel::KernelDialect::RowSquaresAttrHelper::getNameStr(),
+            B.getI64IntegerAttr(Rows.getArgNumber()));
+  }
+}
+
 LogicalResult KernelWriter::write() {
   OpBuilder::InsertionGuard Guard(B);
   Block *Entry = Kernel.addEntryBlock();
@@ -125,6 +164,7 @@ LogicalResult KernelWriter::write() {
     Tensors[Op.getResult(0)] = *Result;
   }
 
+  markRowSquares();
   CurrentLoc = Region.getLoc();
   auto Yield = cast<YieldOp>(Body.getTerminator());
   for (auto [I, V] : llvm::enumerate(Yield.getValues()))

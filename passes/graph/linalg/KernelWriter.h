@@ -106,6 +106,7 @@ private:
   /// An argument for `E`, also where it is a number or is there already.
   mlir::Value sizeArgument(const shape::Expr &E);
   bool isOneOfMany();
+  void markRowSquares();
   void bindInput(mlir::Value Argument, SymbolicTensorType In,
                  mlir::Value Buffer);
   void storeOutput(mlir::Value Tensor, SymbolicTensorType Ty,

@@ -27,6 +27,23 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
+/// `Buffers` without those of `Unread`.
+static kernel::BuffersAttr withoutReads(kernel::BuffersAttr Buffers,
+                                        ArrayRef<unsigned> Unread) {
+  SmallVector<int64_t> Reads, Bytes;
+  for (int64_t I : Buffers.getReads().asArrayRef()) {
+    if (llvm::is_contained(Unread, unsigned(I)))
+      continue;
+    Reads.push_back(I);
+    Bytes.push_back(Buffers.getWeightBytesOf(I));
+  }
+  Builder B(Buffers.getContext());
+  return kernel::BuffersAttr::get(
+      Buffers.getContext(), B.getDenseI64ArrayAttr(Reads), Buffers.getWrites(),
+      Buffers.getWeightBytes() ? B.getDenseI64ArrayAttr(Bytes)
+                               : DenseI64ArrayAttr());
+}
+
 /// Moves the body of the finished function into a gpu.func.
 static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
                                      const GpuLaunch &Launch) {
@@ -46,16 +63,19 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
     if (Attr.getName() !=
         kernel::KernelDialect::ForcedScheduleAttrHelper::getNameStr())
       Kernel->setAttr(Attr.getName(), Attr.getValue());
+  if (!Launch.Unread.empty())
+    Kernel->setAttr(kernel::KernelDialect::BuffersAttrHelper::getNameStr(),
+                    withoutReads(kernel::buffersOf(Func), Launch.Unread));
   Kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), B.getUnitAttr());
   Kernel.setKnownBlockSize(Launch.Block);
   ArrayAttr Grid =
       B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1], Launch.Grid[2]});
   Kernel->setAttr(kernel::KernelDialect::LaunchAttrHelper::getNameStr(),
-                  kernel::LaunchAttr::get(B.getContext(), Grid,
-                                          B.getDenseI32ArrayAttr(Launch.Block),
-                                          Launch.SharedBytes,
-                                          std::max<int64_t>(Launch.Cluster, 1),
-                                          Launch.NoEarlyPdlTrigger));
+                  kernel::LaunchAttr::get(
+                      B.getContext(), Grid,
+                      B.getDenseI32ArrayAttr(Launch.Block), Launch.SharedBytes,
+                      std::max<int64_t>(Launch.Cluster, 1),
+                      Launch.NoEarlyPdlTrigger, Launch.PrefetchesPart));
   if (Launch.ResidentBlocks > 0)
     Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     B.getI32IntegerAttr(Launch.ResidentBlocks));

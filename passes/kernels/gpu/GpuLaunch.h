@@ -37,6 +37,11 @@ struct GpuLaunch {
   /// has ended. Blocks of a dependent that wait lie unevenly on the
   /// multiprocessors, which costs long blocks more than a launch takes.
   bool NoEarlyPdlTrigger = false;
+  /// Of weights that are too large to be prefetched as a whole, the first part
+  /// is.
+  bool PrefetchesPart = false;
+  /// Buffers that the function reads and this schedule does not.
+  std::vector<unsigned> Unread;
   std::string Schedule;
   /// The best schedules with the parts of their costs.
   std::vector<std::string> Costs;

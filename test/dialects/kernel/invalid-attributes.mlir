@@ -306,3 +306,17 @@ func.func @f(%x: f32) {
   %0 = math.erf %x {kernel.stored_bits = "few"} : f32
   return
 }
+
+// -----
+
+// expected-error @below {{expected 'kernel.row_squares' at a buffer of floats, with the number of another, got 1 : i64 at argument 1}}
+func.func @f(%x: memref<f32>, %q: memref<f32> {kernel.row_squares = 1 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'kernel.row_squares' at a buffer of floats, with the number of another, got 0 : i64 at argument 1}}
+func.func @f(%x: memref<i32>, %q: memref<f32> {kernel.row_squares = 0 : i64}) {
+  return
+}

@@ -172,6 +172,25 @@ TEST(Nvptx, WeightsArePrefetchedBeforeTheWait) {
   }
 }
 
+// Of 32 MiB the first 16, where the kernel's launch says so; otherwise nothing.
+TEST(Nvptx, PartOfLargeWeightsIsPrefetched) {
+  for (bool Part : {false, true}) {
+    std::string Text = elementwise("f32", "%r = math.sqrt %v : f32");
+    Text.insert(Text.find("kernel.buffers"),
+                std::string(R"(kernel.launch = #kernel.launch<grid =
+                  ["4", "1", "1"], block = [128, 1, 1])") +
+                    (Part ? ", prefetches_part = true>, " : ">, "));
+    size_t End = Text.find('>', Text.find("#kernel.buffers"));
+    Text.insert(End, ", weight_bytes = [33554432]");
+    Compiler C;
+    auto Ptx = C.ptx(Text, "sm_90a");
+    ASSERT_TRUE(Ptx) << C.Reported;
+    EXPECT_EQ(Ptx->find("prefetch") != std::string::npos, Part);
+    if (Part)
+      EXPECT_THAT(*Ptx, HasSubstr("16777216"));
+  }
+}
+
 TEST(Nvptx, PortableUsesTheOldestVersions) {
   Compiler C;
   auto Ptx = C.ptx(unary("math.sqrt"), "compute_80");

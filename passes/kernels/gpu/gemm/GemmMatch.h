@@ -115,6 +115,14 @@ struct GemmMatch {
   /// RoPE.
   int64_t RotateHalf = 0;
 
+  /// The sums of squares of A's rows, which the epilogue reads
+  /// (`kernel.row_squares`); a kernel that has seen all of A may give its own.
+  struct RowSquares {
+    unsigned Argument;
+    llvm::SmallVector<mlir::Value> Tensors; ///< views of it
+  };
+  std::optional<RowSquares> squares() const;
+
   /// None where the kernel is something else, has two GEMMs or RoPE.
   static std::optional<GemmMatch> read(FusedKernel &Form);
   /// The kernel as each of its GEMMs sees it; lives as long as what is read.

@@ -134,6 +134,17 @@ GemvTile::Values GemvTile::rowsOf(Value Tile, int64_t Offset, int64_t Part) {
   return load16(Tile, Row, 0, mul(T, PieceElements), Part * StepK);
 }
 
+/// Rows times themselves transposed: the squares are on the diagonal. A thread
+/// holds the same words of both operands.
+void GemvTile::multiplyRows(ArrayRef<Value> Upper, ArrayRef<Value> Lower,
+                            MutableArrayRef<Value> Sums) {
+  for (int64_t Half = 0; Half < 2; ++Half) {
+    Sums[0] = multiply(Upper, Lower, Upper, Half, Sums[0]);
+    if (HasLower)
+      Sums[1] = multiply(Upper, Lower, Lower, Half, Sums[1]);
+  }
+}
+
 GemvTile::Values GemvTile::multiplyStage(const Stage &From, ValueRange Before) {
   if (P.Codes)
     return multiplyCodes(From, Before);
@@ -148,6 +159,9 @@ GemvTile::Values GemvTile::multiplyStage(const Stage &From, ValueRange Before) {
       for (int64_t Half = 0; Half < 2; ++Half)
         Sums[Slice] = multiply(Upper, Lower, Weights, Half, Sums[Slice]);
     }
+    if (S.HasSquares)
+      multiplyRows(Upper, Lower,
+                   MutableArrayRef(Sums).drop_front(size_t(S.Slices)));
   }
   return Sums;
 }
@@ -164,7 +178,8 @@ GemvTile::Values GemvTile::initialSums() {
     F32 = VectorType::get({4}, F32);
   Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(F32));
   int64_t OfCodes = (S.Slices + 1) / 2 * halvesOfRows() * 4;
-  return Values(size_t(P.Codes ? OfCodes : S.Slices), Zero);
+  int64_t OfRows = !S.HasSquares ? 0 : HasLower ? 2 : 1;
+  return Values(size_t(P.Codes ? OfCodes : S.Slices + OfRows), Zero);
 }
 
 /// The four of one instruction.
@@ -187,16 +202,41 @@ void GemvTile::storePartial(ValueRange Sums) {
       tile::StoreVectorOp::create(W.B, W.Loc, Pair, Partial, First, Row * 8,
                                   Column, Slice * 8);
     }
+  if (S.HasSquares)
+    storeSquares(Sums.drop_front(size_t(S.Slices)));
+}
+
+/// Row g's square is in column g, which the thread (g, g / 2) has.
+void GemvTile::storeSquares(ValueRange Sums) {
+  auto One = VectorType::get({1}, W.B.getF32Type());
+  auto IsEqual = [&](Value A, Value B) -> Value {
+    return arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, A, B);
+  };
+  Value Row = W.add(mul(Warp, stageRows()), G),
+        IsEven = IsEqual(rem(G, 2), W.index(0));
+  W.when(IsEqual(T, div(G, 2)), [&] {
+    for (auto [Half, Own] : llvm::enumerate(Sums)) {
+      Values All = elementsOf(Own);
+      Value Square = arith::SelectOp::create(W.B, W.Loc, IsEven, All[Half * 2],
+                                             All[Half * 2 + 1]);
+      tile::StoreVectorOp::create(
+          W.B, W.Loc, vector::FromElementsOp::create(W.B, W.Loc, One, Square),
+          Squares, Row, int64_t(Half) * 8, W.index(0), 0);
+    }
+  });
+}
+
+Value GemvTile::totalOf(Value Row, Value InTile) {
+  return totalIn(Partial, Row, InTile);
 }
 
 /// The warps' partial sums, in order.
-Value GemvTile::totalOf(Value Row, Value InTile) {
+Value GemvTile::totalIn(Value Of, Value Row, Value Column) {
   auto One = VectorType::get({1}, W.B.getF32Type());
   Value Total;
   for (int64_t Other = 0; Other < S.Warps; ++Other) {
     Value Part =
-        elementsOf(load(One, Partial, Row, Other * stageRows(), InTile, 0))
-            .front();
+        elementsOf(load(One, Of, Row, Other * stageRows(), Column, 0)).front();
     Total =
         Total ? Value(arith::AddFOp::create(W.B, W.Loc, Total, Part)) : Part;
   }
@@ -215,7 +255,13 @@ void GemvTile::epilogueElement(Value Row, Value InTile, Value First) {
       Paired = totalOf(Row, W.add(InTile, Step));
     }
     Values At = indicesOf(W, P, Value(), AtRow, Column);
-    if (Value Element = elementOfAccumulator(W, P, At, Sum, Paired))
+    SmallVector<std::pair<Value, Value>> Known;
+    if (S.HasSquares) {
+      Value Square = totalIn(Squares, Row, W.index(0));
+      for (Value View : P.squares()->Tensors)
+        Known.emplace_back(View, Square);
+    }
+    if (Value Element = elementOfAccumulator(W, P, At, Sum, Paired, Known))
       storeLanes(W, Element, P.C.R.Form.Outputs[0].Memref, At);
     else
       Result = failure();

@@ -170,6 +170,11 @@ private:
   void storePartial(mlir::ValueRange Sums);
   void epilogue(mlir::Value Column);
   mlir::Value totalOf(mlir::Value Row, mlir::Value InTile);
+  void multiplyRows(llvm::ArrayRef<mlir::Value> Upper,
+                    llvm::ArrayRef<mlir::Value> Lower,
+                    llvm::MutableArrayRef<mlir::Value> Sums);
+  void storeSquares(mlir::ValueRange Sums);
+  mlir::Value totalIn(mlir::Value Of, mlir::Value Row, mlir::Value Column);
   void epilogueElement(mlir::Value Row, mlir::Value InTile, mlir::Value First);
   mlir::Value rowsFrom(mlir::Value First, mlir::Value Begin);
 
@@ -190,6 +195,7 @@ private:
   llvm::SmallVector<mlir::Type> StageTiles;
   mlir::Value Ring, Policy;
   mlir::Value Partial; ///< the warps' sums: a tile of f32
+  mlir::Value Squares; ///< the same of the squares of rows; none: not asked for
   mlir::Value FirstRow, RowsHere;
   mlir::LogicalResult Result = mlir::success();
 };

@@ -73,6 +73,11 @@ void GemvTile::declareRing() {
       W.B, W.Loc,
       tile::SharedType::get(Context, {S.Warps * stageRows(), S.sumColumns()},
                             W.B.getF32Type(), /*swizzle=*/0));
+  if (S.HasSquares)
+    Squares = tile::AllocOp::create(
+        W.B, W.Loc,
+        tile::SharedType::get(Context, {S.Warps * stageRows(), 1},
+                              W.B.getF32Type(), /*swizzle=*/0));
   // Weights that are read once should not drive out what is used again.
   Policy = tile::CachePolicyOp::create(W.B, W.Loc, W.B.getI64Type(),
                                        On.KeepsWeights ? tile::Eviction::Normal

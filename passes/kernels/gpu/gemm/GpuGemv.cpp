@@ -122,6 +122,7 @@ GemvShape shapeOf(GemmMatch &P) {
   Shape.N = typicalProduct(P.C.N.Sizes, UnknownExtent) * Shape.Products;
   Shape.K = typicalProduct(P.C.K.Sizes, UnknownExtent);
   Shape.KContiguous = P.B.RowStride == Expr(1) && P.B.ColumnStride != Expr(1);
+  Shape.HasSquares = !P.Codes && P.squares();
   if (P.Codes) {
     auto BytesOf = [](const Matrix &M) {
       return int64_t(M.Element.getIntOrFloatBitWidth() / 8);
@@ -147,6 +148,12 @@ LogicalResult emitGemv(GemmMatch::Forms &Own, GemmMatch &P,
     Blocks = Blocks * Expr::min(P.M, Expr(1));
   Launch.Grid[0] = Blocks.str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
+  // With no norm before it, it is launched while a GEMM runs that leaves memory
+  // idle: one of few columns, whose weights were prefetched.
+  if (S.HasSquares) {
+    Launch.Unread = {P.squares()->Argument};
+    Launch.PrefetchesPart = true;
+  }
   // ptxas 13.0 spills 8 bytes to make room for a second block, which the cost
   // model does not count on.
   if (P.Codes && S.Warps > 8 && S.Slices > 2)

@@ -1,0 +1,227 @@
+//===- SinkNormFactors.cpp - RMSNorm's factors go after few-row GEMMs -----===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   %n = graph.mul (graph.mul %x, %r), %w     %r of each row, %w constant
+///   %y = graph.matmul %n, %m                  %m constant
+///     →  %z = graph.matmul %x, (graph.mul %w, %m)
+///        %y = graph.mul %z, %r
+///
+/// where %r is made of the sums of squares of the rows of %x (RMSNorm). The
+/// GEMM then need not wait for a norm: the kernel of few rows adds up the
+/// squares of the rows that it reads. The weight is constant and is computed
+/// when compiling.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/graph/ConstantValues.h"
+#include "passes/graph/GraphFunction.h"
+#include "passes/graph/NodePatterns.h"
+#include "passes/graph/Passes.h"
+#include "passes/schedule/GemvSchedule.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_SINKNORMFACTORS
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+/// A norm of rows: x · factor · weight.
+struct RowNorm {
+  Value X, Factor; ///< [M, K], [M, 1]
+  Value Weight;    ///< [K], constant; null: none
+  Value Result;    ///< [M, K]
+};
+
+/// The broadcast operand of a product, and the other one.
+std::pair<Value, Value> broadcastOperand(MulOp Op) {
+  for (auto [One, Other] :
+       {std::pair(Op.getA(), Op.getB()), std::pair(Op.getB(), Op.getA())})
+    if (auto Repeated = One.getDefiningOp<BroadcastOp>())
+      return {Repeated.getX(), Other};
+  return {};
+}
+
+/// Whether `Factor` is made of the sums of squares of the rows of `X`, and
+/// otherwise of what is the same for all rows.
+bool isOfSquares(Value Factor, Value X) {
+  constexpr unsigned MostSteps = 8;
+  for (unsigned Step = 0; Step < MostSteps; ++Step) {
+    Operation *Def = Factor.getDefiningOp();
+    if (!Def)
+      return false;
+    if (auto Sum = dyn_cast<ReduceOp>(Def)) {
+      auto Square = Sum.getX().getDefiningOp<MulOp>();
+      return Sum.getKind() == ReduceKind::sum &&
+             Sum.getAxes() == ArrayRef<int64_t>{1} && Square &&
+             Square.getA() == X && Square.getB() == X;
+    }
+    if (!Def->hasTrait<ElementwiseTrait>() && !isa<ReshapeOp>(Def))
+      return false;
+    Value Next;
+    for (Value V : Def->getOperands()) {
+      auto Repeated = V.getDefiningOp<BroadcastOp>();
+      if (Repeated && typeOf(Repeated.getX()).getNumElements() == Expr(1))
+        continue;
+      if (Next)
+        return false;
+      Next = V;
+    }
+    if (!Next)
+      return false;
+    Factor = Next;
+  }
+  return false;
+}
+
+std::optional<RowNorm> normOf(MulOp Op) {
+  auto [Factor, X] = broadcastOperand(Op);
+  SymbolicTensorType Ty = typeOf(Op.getResult());
+  if (!Factor || Ty.getRank() != 2 || typeOf(X) != Ty ||
+      typeOf(Factor).getDims() != ArrayRef<Expr>{Ty.getDims()[0], Expr(1)} ||
+      !isOfSquares(Factor, X))
+    return std::nullopt;
+  RowNorm Norm{X, Factor, {}, Op.getResult()};
+  if (Op->hasOneUse())
+    if (auto Scaled = dyn_cast<MulOp>(*Op->user_begin())) {
+      auto [Weight, Other] = broadcastOperand(Scaled);
+      if (Weight && Other == Norm.Result && isConstant(Weight) &&
+          typeOf(Weight).getNumElements() == Ty.getDims()[1]) {
+        Norm.Weight = Weight;
+        Norm.Result = Scaled.getResult();
+      }
+    }
+  return Norm;
+}
+
+/// Whether `V` is made of floats of 16 bits and more alone, each of which
+/// nothing else uses: a weight that is changed is stored once, as before.
+bool isOwnWeight(Value V) {
+  constexpr unsigned MostSteps = 16;
+  SmallVector<Value> Worklist{V};
+  for (unsigned Step = 0; !Worklist.empty(); ++Step) {
+    Value One = Worklist.pop_back_val();
+    Operation *Def = One.getDefiningOp();
+    auto Element = dyn_cast<FloatType>(typeOf(One).getElementType());
+    if (Step >= MostSteps || !Def || !One.hasOneUse() || !Element ||
+        Element.getWidth() < 16 || isa<DequantiseOp>(Def))
+      return false;
+    llvm::append_range(Worklist, Def->getOperands());
+  }
+  return true;
+}
+
+/// Whether `V` is a result, in another shape or type at most.
+bool isReturned(Value V) {
+  return llvm::any_of(V.getUsers(), [](Operation *User) {
+    return isa<ReshapeOp, CastOp>(User)
+               ? isReturned(User->getResult(0))
+               : User->hasTrait<OpTrait::IsTerminator>();
+  });
+}
+
+/// Whether the caller's code has `V`, which then keeps its type.
+bool isForeign(Value V) {
+  while (auto View = V.getDefiningOp<ReshapeOp>())
+    V = View.getX();
+  return isa<BlockArgument>(V) || isa<CustomOp>(V.getDefiningOp()) ||
+         isReturned(V);
+}
+
+class Sinker {
+public:
+  Sinker(shape::Facts Facts, const NodePatterns &Kept)
+      : Facts(std::move(Facts)), Kept(Kept) {}
+
+  void run(func::FuncOp Main) {
+    SmallVector<MulOp> Products;
+    Main.walk([&](MulOp Op) { Products.push_back(Op); });
+    DenseSet<Operation *> Erased;
+    for (MulOp Op : Products) {
+      std::optional<RowNorm> Norm =
+          Erased.contains(Op) ? std::nullopt : normOf(Op);
+      if (!Norm || !takesFactor(*Norm))
+        continue;
+      for (OpOperand &Use : llvm::make_early_inc_range(Norm->Result.getUses()))
+        sink(*Norm, cast<MatmulOp>(Use.getOwner()));
+      for (Operation *Made : {Norm->Result.getDefiningOp(), Op.getOperation()})
+        if (Erased.insert(Made).second)
+          Made->erase();
+    }
+  }
+
+private:
+  /// Whether kernels of the few-row family multiply the norm, all by weights.
+  bool takesFactor(const RowNorm &Norm) {
+    ArrayRef<Expr> Dims = typeOf(Norm.X).getDims();
+    std::optional<int64_t> Rows = Facts.optimum(Dims[0]),
+                           Sum = Dims[1].asConstant();
+    return Rows && schedule::isForFewRows(*Rows, *Rows, /*Plain=*/true) &&
+           Sum && *Sum % KDivisor == 0 && !isForeign(Norm.X) &&
+           !Norm.Result.use_empty() &&
+           llvm::all_of(Norm.Result.getUses(), [&](OpOperand &Use) {
+             auto Gemm = dyn_cast<MatmulOp>(Use.getOwner());
+             return Gemm && Use.getOperandNumber() == 0 && !Kept.match(Gemm) &&
+                    typeOf(Gemm.getB()).getRank() == 2 &&
+                    isConstant(Gemm.getB()) && isOwnWeight(Gemm.getB());
+           });
+  }
+
+  void sink(const RowNorm &Norm, MatmulOp Gemm) {
+    OpBuilder B(Gemm);
+    Location Loc = B.getFusedLoc({Norm.Result.getLoc(), Gemm.getLoc()});
+    Value Weight = Gemm.getB();
+    if (Norm.Weight) {
+      SymbolicTensorType Ty = typeOf(Weight);
+      Value Column = ReshapeOp::create(
+          B, Loc,
+          typeOf(Norm.Weight)
+              .withDims(ArrayRef<Expr>{Ty.getDims()[0], Expr(1)}),
+          Norm.Weight);
+      Weight = MulOp::create(B, Loc, Weight,
+                             BroadcastOp::create(B, Loc, Ty, Column));
+    }
+    Value Product = MatmulOp::create(B, Gemm.getLoc(), Norm.X, Weight);
+    Value Factor =
+        BroadcastOp::create(B, Gemm.getLoc(), typeOf(Product), Norm.Factor);
+    Value Scaled = MulOp::create(B, Gemm.getLoc(), Product, Factor);
+    Gemm.getResult().replaceAllUsesWith(Scaled);
+    Gemm.erase();
+    remark::passed(Loc, remark::RemarkOpts::name("norm").category("fusion"))
+        << "The factors of a norm's rows come after its GEMM, which adds up "
+           "the "
+           "squares itself.";
+  }
+
+  /// What that family asks of K.
+  static constexpr int64_t KDivisor = 8;
+  shape::Facts Facts;
+  const NodePatterns &Kept;
+};
+
+struct SinkNormFactorsPass
+    : graph::impl::SinkNormFactorsBase<SinkNormFactorsPass> {
+  using SinkNormFactorsBase::SinkNormFactorsBase;
+  void runOnOperation() override {
+    func::FuncOp Main = getOperation();
+    FailureOr<NodePatterns> Kept = NodePatterns::read(Keep, Main);
+    if (failed(Kept))
+      return signalPassFailure();
+    if (isGraphFunction(Main))
+      Sinker(symbolFacts(Main->getParentOfType<ModuleOp>()), *Kept).run(Main);
+  }
+};
+
+} // namespace

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""GEMMs of few rows that read an RMSNorm's rows and add up their squares, on the emulator.   norms.py KPC DRIVER TARGET FOLDER
+
+A GEMM, then the norm of a residual, then one GEMM, or two and a gate, of ragged sizes. `kpc verify` compares the run with the model on the
+host. Rows beyond 16 are multiplied 16 at a time, or by another family, which reads the sums of a kernel of their own.
+"""
+
+import sys
+
+import emulated
+
+try:
+    import numpy
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError:
+    print("SKIPPED: onnx is not installed")
+    sys.exit(77)
+
+#        name     rows, sum, columns, precision, gate, range of rows, schedule of the last GEMM
+CASES = [("one", 1, 512, 64, "fp16", False, "1..16:opt=1", ""),
+         ("eight", 7, 200, 72, "bf16", False, "1..8:opt=1", ""),
+         ("sixteen", 16, 264, 40, "fp16", False, "1..16:opt=4", ""),
+         ("some", 37, 136, 40, "bf16", False, "1..64:opt=4", ""),
+         ("gate", 3, 264, 136, "fp16", True, "1..16:opt=1", ""),
+         ("gate_of_16", 16, 136, 72, "bf16", True, "1..16:opt=4", ""),
+         ("tiles", 9, 264, 2200, "fp16", False, "1..16:opt=1", "gemv 16x64 warps 8 stages 3 tiles 2"),
+         ("gate_tiles", 9, 264, 1072, "fp16", True, "1..16:opt=1", "gemv 16x64 warps 8 stages 3 tiles 2"),
+         # One kernel for all sizes, of a family that reads the sums.
+         ("any", 150, 264, 136, "fp16", True, "1..4096:opt=1", "gemm 128x128x64 stages 3 group_m 2")]
+
+
+def model(total, columns, gate):
+    random = numpy.random.default_rng(1)
+    weights, nodes = [], []
+
+    def constant(name, value):
+        weights.append(numpy_helper.from_array(numpy.asarray(value, numpy.float32), name))
+        return name
+
+    def weight(name, *shape):
+        return constant(name, random.standard_normal(shape) / shape[0]**0.5)
+
+    def node(kind, inputs, output, **more):
+        nodes.append(helper.make_node(kind, inputs, [output], name=output, **more))
+        return output
+
+    product = node("MatMul", ["x", weight("first_w", total, total)], "first")
+    residual = node("Add", [product, "x"], "residual")
+    squares = node("Mul", [residual, residual], "squares")
+    weights.append(numpy_helper.from_array(numpy.array([-1]), "last"))
+    mean = node("ReduceMean", [squares, "last"], "mean", keepdims=1)
+    root = node("Sqrt", [node("Add", [mean, constant("epsilon", 1e-5)], "above")], "root")
+    factor = node("Reciprocal", [root], "factor")
+    normed = node("Mul", [constant("norm_w", random.uniform(0.5, 1.5, total)), node("Mul", [residual, factor], "unit")], "normed")
+    result = node("MatMul", [normed, weight("gate_w", total, columns)], "gate")
+    if gate:
+        silu = node("Mul", [result, node("Sigmoid", [result], "active")], "silu")
+        result = node("Mul", [silu, node("MatMul", [normed, weight("up_w", total, columns)], "up")], "gated")
+    # What comes after keeps the result narrow.
+    node("MatMul", [result, weight("down_w", columns, 64)], "y")
+    graph = helper.make_graph(nodes, "norms", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", total])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", 64])], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def case(name, rows, total, columns, precision, gate, sizes, schedule):
+    options = ("--precision", precision, "--io-precision", precision)
+    return emulated.Case(name, model(total, columns, gate), {"rows": sizes}, {"rows": rows}, f".*_gated? = {schedule}" if schedule else "", options,
+                         shows=schedule or "gemv", lacks="rows ")
+
+
+def cases(target):
+    # Other chips have no wgmma, and other room for stages.
+    return [case(*one) for one in CASES if target == "sm_90a" or not one[-1]]
+
+
+if __name__ == "__main__":
+    sys.exit(emulated.main(*sys.argv[1:5], cases(sys.argv[3]), "norms before GEMMs of few rows", every=1))

@@ -1,0 +1,100 @@
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+
+// The epilogue reads the sums of squares of A's rows (an RMSNorm's factor). The kernel multiplies the rows by themselves on the way: their
+// squares are on the diagonal. So it does not read the argument, and starts to prefetch its weights while the kernel before it runs.
+// CHECK: = !tile.smem<[{{[0-9]+}}, 1], f32>
+// CHECK-LABEL: gpu.func @one_row
+// CHECK-SAME: kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [3], weight_bytes = [0, 262144]>
+// CHECK-SAME: prefetches_part = true
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemv
+// CHECK: %[[SUMS:.*]] = tile.alloc : !smem
+// CHECK: %[[SQUARES:.*]] = tile.alloc : !smem
+// CHECK: tile.store_vector %{{.*}} to %[[SUMS]]
+// CHECK: scf.if
+// CHECK: tile.store_vector %{{.*}} to %[[SQUARES]][%{{.*}}, %{{.*}}] : vector<1xf32>
+// CHECK: tile.sync block
+// CHECK: tile.load_vector %[[SQUARES]]
+// CHECK-NOT: memref.load
+// CHECK: math.sqrt
+
+// Another family reads them.
+// CHECK-LABEL: gpu.func @many_rows
+// CHECK-SAME: kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3], weight_bytes = [0, 262144, 0]>
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemm
+// CHECK: memref.load
+// CHECK: math.sqrt
+
+#rows = affine_map<(m, n) -> (m, n)>
+#first = affine_map<(m, n) -> (m, 0)>
+
+func.func @one_row(%x: memref<f16>, %w: memref<f16>, %q: memref<f32> {kernel.row_squares = 0 : i64}, %y: memref<f16>,
+                   %m: index {kernel.size = #kernel.size<min = 1, max = 8, optimum = 1>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3], weight_bytes = [0, 262144, 0]>} {
+  %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 256], strides: [256, 1] : memref<f16> to memref<?x256xf16, strided<[256, 1]>>
+  %xt = bufferization.to_tensor %xm restrict : memref<?x256xf16, strided<[256, 1]>> to tensor<?x256xf16>
+  %wm = memref.reinterpret_cast %w to offset: [0], sizes: [256, 512], strides: [512, 1] : memref<f16> to memref<256x512xf16, strided<[512, 1]>>
+  %wt = bufferization.to_tensor %wm restrict : memref<256x512xf16, strided<[512, 1]>> to tensor<256x512xf16>
+  %qm = memref.reinterpret_cast %q to offset: [0], sizes: [%m, 1], strides: [1, 1] : memref<f32> to memref<?x1xf32, strided<[1, 1]>>
+  %qt = bufferization.to_tensor %qm restrict : memref<?x1xf32, strided<[1, 1]>> to tensor<?x1xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%m) : tensor<?x512xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?x512xf32>) -> tensor<?x512xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%xt, %wt : tensor<?x256xf16>, tensor<256x512xf16>) outs(%z : tensor<?x512xf32>) {
+  ^bb0(%a: f16, %b: f16, %acc: f32):
+    %c = arith.extf %a : f16 to f32
+    %d = arith.extf %b : f16 to f32
+    %p = arith.mulf %c, %d : f32
+    %r = arith.addf %acc, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<?x512xf32>
+  %h = tensor.empty(%m) : tensor<?x512xf16>
+  %o = linalg.generic {indexing_maps = [#rows, #first, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %qt : tensor<?x512xf32>, tensor<?x1xf32>) outs(%h : tensor<?x512xf16>) {
+  ^bb0(%a: f32, %b: f32, %out: f16):
+    %root = math.sqrt %b : f32
+    %p = arith.divf %a, %root : f32
+    %r = arith.truncf %p : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x512xf16>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%m, 512], strides: [512, 1] : memref<f16> to memref<?x512xf16, strided<[512, 1]>>
+  bufferization.materialize_in_destination %o in restrict writable %ym : (tensor<?x512xf16>, memref<?x512xf16, strided<[512, 1]>>) -> ()
+  return
+}
+
+func.func @many_rows(%x: memref<f16>, %w: memref<f16>, %q: memref<f32> {kernel.row_squares = 0 : i64}, %y: memref<f16>,
+                     %m: index {kernel.size = #kernel.size<min = 1, optimum = 512>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3], weight_bytes = [0, 262144, 0]>} {
+  %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 256], strides: [256, 1] : memref<f16> to memref<?x256xf16, strided<[256, 1]>>
+  %xt = bufferization.to_tensor %xm restrict : memref<?x256xf16, strided<[256, 1]>> to tensor<?x256xf16>
+  %wm = memref.reinterpret_cast %w to offset: [0], sizes: [256, 512], strides: [512, 1] : memref<f16> to memref<256x512xf16, strided<[512, 1]>>
+  %wt = bufferization.to_tensor %wm restrict : memref<256x512xf16, strided<[512, 1]>> to tensor<256x512xf16>
+  %qm = memref.reinterpret_cast %q to offset: [0], sizes: [%m, 1], strides: [1, 1] : memref<f32> to memref<?x1xf32, strided<[1, 1]>>
+  %qt = bufferization.to_tensor %qm restrict : memref<?x1xf32, strided<[1, 1]>> to tensor<?x1xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%m) : tensor<?x512xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?x512xf32>) -> tensor<?x512xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%xt, %wt : tensor<?x256xf16>, tensor<256x512xf16>) outs(%z : tensor<?x512xf32>) {
+  ^bb0(%a: f16, %b: f16, %acc: f32):
+    %c = arith.extf %a : f16 to f32
+    %d = arith.extf %b : f16 to f32
+    %p = arith.mulf %c, %d : f32
+    %r = arith.addf %acc, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<?x512xf32>
+  %h = tensor.empty(%m) : tensor<?x512xf16>
+  %o = linalg.generic {indexing_maps = [#rows, #first, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %qt : tensor<?x512xf32>, tensor<?x1xf32>) outs(%h : tensor<?x512xf16>) {
+  ^bb0(%a: f32, %b: f32, %out: f16):
+    %root = math.sqrt %b : f32
+    %p = arith.divf %a, %root : f32
+    %r = arith.truncf %p : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x512xf16>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%m, 512], strides: [512, 1] : memref<f16> to memref<?x512xf16, strided<[512, 1]>>
+  bufferization.materialize_in_destination %o in restrict writable %ym : (tensor<?x512xf16>, memref<?x512xf16, strided<[512, 1]>>) -> ()
+  return
+}
