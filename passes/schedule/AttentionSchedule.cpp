@@ -44,7 +44,7 @@ int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
   return TileKeys / 2 + TileKeys * Shape.ElementBytes / 8 +
          paddedColumns(Shape.Width) / 2 + Room + (Masks ? MaskRoom : 0) +
          (IsFp8 ? CodeRoom + (Masks ? CodeMaskRoom : 0) : 0) +
-         (Shape.Scored ? ScoreRoom : 0);
+         (Shape.Scored && !Shape.ScoredByKey ? ScoreRoom : 0);
 }
 
 int64_t AttentionSchedule::sharedBytes(const AttentionShape &Shape) const {
@@ -52,10 +52,12 @@ int64_t AttentionSchedule::sharedBytes(const AttentionShape &Shape) const {
           Width = paddedColumns(Shape.Width);
   // Of FP8 results may be f32.
   int64_t ResultBytes = Shape.ElementBytes == 1 ? 4 : 2;
+  constexpr int64_t KeyNumberBytes = 4; // f32
   return (TileQueries * QueryStages * Depth +
           Stages * TileKeys * (Depth + Width)) *
              Shape.ElementBytes +
-         TileQueries * stagedColumns(Shape.Width) * ResultBytes;
+         TileQueries * stagedColumns(Shape.Width) * ResultBytes +
+         (Shape.ScoredByKey ? Stages * TileKeys * KeyNumberBytes : 0);
 }
 
 std::string AttentionSchedule::str() const {
@@ -152,7 +154,7 @@ AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,
   // Of longer blocks than those that were measured nothing is known.
   double Long = std::max(1.0, double(S.TileKeys) / LongestMeasured);
   Cost.Softmax = Blocks * Long * BlockCycles / PerMicrosecond + Shown;
-  if (Shape.Scored)
+  if (Shape.Scored && !Shape.ScoredByKey)
     Cost.Score = Blocks * Scores / 128 *
                  (S.consumers() < 3 ? ScoreCycles : ScoreCyclesOfThree) /
                  PerMicrosecond;

@@ -32,8 +32,9 @@ struct AttentionShape {
   int64_t Width = 0;        ///< of v and y, in memory
   int64_t ElementBytes = 2; ///< of q, k and v; 1: FP8, and powers become FP8
   bool Causal = false;
-  bool Scored = false; ///< a mask or a bias is read for each score
-  bool Capped = false; ///< a tanh bends each score (softcap)
+  bool Scored = false;      ///< a mask or a bias is read for each score
+  bool ScoredByKey = false; ///< and is the same for all queries
+  bool Capped = false;      ///< a tanh bends each score (softcap)
   /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
   bool Split = false;
 };

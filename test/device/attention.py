@@ -56,6 +56,18 @@ def cases():
         yield case("other", 8, 12, 512, 64, causal=causal)
         yield case("other", 32, 12, 197, 64, causal=causal)
     yield case("other", 8, 12, 384, 64, layout="bshd")
+    # Encoders: masks that hide keys of a batch from all of its queries, and a bias of each head.
+    for mask in ("", "floatkeys", "boolkeys", "heads", "bool"):
+        yield case("encoder", 16, 16, 384, 64, mask=mask)
+    for mask in ("", "floatkeys"):
+        yield case("encoder", 16, 16, 384, 128, mask=mask)
+        yield case("encoder", 32, 16, 128, 64, mask=mask)
+        yield case("encoder", 16, 16, 512, 64, mask=mask)
+        yield case("encoder", 4, 16, 2048, 64, mask=mask)
+        yield case("encoder", 4, 16, 2048, 128, mask=mask)
+    yield case("encoder", 32, 16, 197, 64)
+    yield case("encoder", 16, 16, 384, 64, causal=True)
+    yield case("encoder", 16, 16, 384, 64, causal=True, mask="floatkeys")
     # Heads of f32: rounded to tf32, and not.
     for kind in ("tf32", "fp32"):
         for depth in (64, 128):
@@ -101,7 +113,7 @@ def cases():
         for causal in (False, True):
             for depth in (64, 128):
                 yield case("small", 1, 3, queries, depth, keys=keys, causal=causal)
-    for mask in ("bool", "float"):
+    for mask in ("bool", "float", "boolkeys", "floatkeys", "heads"):
         for causal in (False, True):
             yield case("small", 2, 4, 130, 64, keys=201, groups=2, mask=mask, causal=causal)
     for kind in ("fp16", "bf16"):
@@ -111,6 +123,8 @@ def cases():
     for depth in (64, 96, 128, 192, 256):
         yield case("small", 1, 2, 333, depth, keys=277, mask="float", dynamic=True)
         yield case("small", 1, 2, 333, depth, keys=277, mask="bool", causal=True, dynamic=True)
+        yield case("small", 3, 2, 333, depth, keys=277, mask="floatkeys", dynamic=True)
+        yield case("small", 3, 2, 333, depth, keys=277, mask="boolkeys", causal=True, dynamic=True)
 
 
 def model(one):
@@ -126,8 +140,9 @@ def model(one):
 
     inputs = [heads("q", one["heads"], queries), heads("k", one["groups"], keys), heads("v", one["groups"], keys)]
     if one["mask"]:
-        element = TensorProto.BOOL if one["mask"] == "bool" else kind
-        inputs.append(helper.make_tensor_value_info("m", element, [batch, 1, queries, keys]))
+        element = TensorProto.BOOL if one["mask"].startswith("bool") else kind
+        inputs.append(helper.make_tensor_value_info("m", element, [batch, one["heads"] if one["mask"] == "heads" else 1,
+                                                                   1 if one["mask"].endswith("keys") else queries, keys]))
     attributes = {"is_causal": int(one["causal"]), "softcap": one["cap"]}
     if flat:
         attributes.update(q_num_heads=one["heads"], kv_num_heads=one["groups"])

@@ -38,11 +38,17 @@ def tensors(case):
 
     inputs = {"q": heads(case["heads"], case["queries"]), "k": heads(case["groups"], case["keys"]),
               "v": heads(case["groups"], case["keys"])}
-    shape = (case["batch"], 1, case["queries"], case["keys"])
+    shape = (case["batch"], case["heads"] if case["mask"] == "heads" else 1, 1 if case["mask"].endswith("keys") else case["queries"],
+             case["keys"])
     if case["mask"] == "bool":
         inputs["m"] = torch.rand(shape, device="cuda") < 0.7
         inputs["m"][..., 0, :] = case["queries"] > 1  # never a whole row but where that is asked
-    elif case["mask"] == "float":
+    elif case["mask"].endswith("keys"):
+        # Sequences of other lengths, as a tokenizer pads them.
+        lengths = torch.linspace(case["keys"] / 2, case["keys"], case["batch"], device="cuda").long()
+        seen = torch.arange(case["keys"], device="cuda") < lengths[:, None, None, None]
+        inputs["m"] = seen if case["mask"] == "boolkeys" else torch.where(seen, torch.randn(shape, device="cuda"), torch.finfo(kind).min).to(kind)
+    elif case["mask"]:
         inputs["m"] = torch.randn(shape, device="cuda").to(kind)
     return inputs
 
@@ -57,10 +63,12 @@ def reference(case, inputs, kind):
             scores = q[b, h] @ k[b, h // each].T / math.sqrt(case["depth"])
             if case.get("cap"):
                 scores = case["cap"] * torch.tanh(scores / case["cap"])
-            if case["mask"] == "bool":
-                scores = scores.masked_fill(~inputs["m"][b, 0], -math.inf)
-            elif case["mask"] == "float":
-                scores = scores + inputs["m"][b, 0].to(kind)
+            if case["mask"]:
+                mask = inputs["m"][b, h if case["mask"] == "heads" else 0]
+                if mask.dtype == torch.bool:
+                    scores = scores.masked_fill(~mask, -math.inf)
+                else:
+                    scores = scores + mask.to(kind)
             if case["causal"]:
                 seen = torch.ones_like(scores, dtype=torch.bool).tril()
                 scores = scores.masked_fill(~seen, -math.inf)

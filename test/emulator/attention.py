@@ -26,6 +26,14 @@ CASES = [("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0),
          # More tiles than multiprocessors: each block takes several.
          ("many_tiles", "fp16", 2, 70, 70, 130, 65, 32, False, "", False, 0),
          ("many_causal", "fp16", 2, 70, 70, 65, 65, 32, True, "", False, 0),
+         # Masks and biases of keys alone, as encoders have them, ragged, with several tiles to a block, and where all are hidden.
+         ("key_mask", "fp16", 2, 2, 1, 65, 130, 32, False, "bool keys", True, 0),
+         ("key_mask_causal", "bf16", 2, 2, 2, 200, 200, 64, True, "bool keys", False, 0),
+         ("key_bias", "fp16", 2, 3, 3, 270, 333, 64, False, "float keys", False, 0),
+         ("key_bias_tiles", "fp16", 40, 4, 4, 65, 96, 32, False, "float keys", False, 0),
+         ("key_bias_causal", "bf16", 1, 2, 1, 130, 200, 128, True, "float keys", True, 0),
+         ("key_hidden", "bf16", 1, 2, 2, 65, 70, 64, False, "hidden keys", True, 0),
+         ("key_none", "bf16", 2, 2, 2, 65, 128, 64, False, "none keys", True, 0),
          # A query sees no key of the block that its tile begins with.
          ("causal_past", "fp16", 1, 2, 1, 128, 128, 128, True, "", False, 70)]
 # Heads of values of another size, which comes last.
@@ -74,13 +82,18 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
 
     inputs = [tensor("q", heads, queries), tensor("k", groups, keys), tensor("v", groups, keys, width)]
     weights = []
-    if mask == "hidden":
-        least = numpy.float32(-3.3895314e38)  # of bf16
+    mask, _, alike = mask.partition(" ")
+    rows = 1 if alike else queries
+    least = numpy.float32(-3.3895314e38)  # of bf16
+    if mask in ("hidden", "none") and alike:
+        hides = numpy.where(numpy.arange(keys) % 3 == 0 if mask == "hidden" else numpy.full(keys, True), least, 0)
+        weights.append(helper.make_tensor("m", kind, [1, 1, 1, keys], hides.flatten().tolist()))
+    elif mask == "hidden":
         hides = numpy.where(numpy.arange(queries)[:, None] % 3 == 0, least, 0) * numpy.ones(keys)
         weights.append(helper.make_tensor("m", kind, [1, 1, queries, keys], hides.flatten().tolist()))
     elif mask:
         inputs.append(helper.make_tensor_value_info("m", TensorProto.BOOL if mask == "bool" else kind,
-                                                    [1, 1, queries, keys]))
+                                                    [batch if alike else 1, 1, rows, keys]))
     names, outputs = [i.name for i in inputs] + [w.name for w in weights], [tensor("y", heads, queries, width)]
     if past:
         present = "present" if isinstance(past, str) else past + keys

@@ -239,7 +239,8 @@ Value AttentionDecode::scaled(Value Score, const Row &Of, Value Key) {
         [&](Value X) -> Value {
           return NVVM::RcpApproxFtzF32Op::create(W.B, W.Loc, X.getType(), X);
         });
-  Score = arith::MulFOp::create(W.B, W.Loc, Score, f32(A.scoreFactor()));
+  if (!A.Op.getBias())
+    Score = arith::MulFOp::create(W.B, W.Loc, Score, f32(A.scoreFactor()));
   Value Last = compute<arith::SubIOp>(Keys, W.index(1));
   Value At[] = {Batch, Of.Head, Of.Query, compute<arith::MinSIOp>(Key, Last)};
   Value Seen = W.less(Key, Of.Limit);
@@ -249,7 +250,7 @@ Value AttentionDecode::scaled(Value Score, const Row &Of, Value Key) {
       Result = failure();
       return Score;
     }
-    Score = AttentionKernel::biased(W, Score, Added);
+    Score = A.biased(W, Score, Added);
   }
   if (Value Mask = A.Op.getMask()) {
     Value Shown = AttentionKernel::atScore(W, Mask, At);

@@ -84,6 +84,8 @@ void AttentionHopper::declare() {
   PipeQ = Pipe(PipeQTy);
   PipeK = Pipe(PipeKTy);
   PipeV = Pipe(PipeVTy);
+  if (A.isScoredByKey())
+    declareColumns();
   StagingTile = tile::AllocOp::create(W.B, W.Loc, Staging);
   declareSizes();
   Heads32 = toI32(W.size(A.HeadsSize));
@@ -249,7 +251,11 @@ LogicalResult AttentionHopper::emit(GpuLaunch &Launch) {
   W.B.getContext()->loadDialect<tile::TileDialect>();
   declareTypes();
   declare();
-  role("producer", 0, 4, S.producerRegisters(), [&](Value) { produce(); });
+  role("producer", 0, 4, S.producerRegisters(), [&](Value) {
+    produce();
+    if (PipeM)
+      produceColumns();
+  });
   role("consumer", 4, 4 * (1 + S.consumers()), S.consumerRegisters(),
        [&](Value Group) { consume(Group); });
   Expr Rows = A.Queries.ceilDiv(Expr(S.TileQueries));

@@ -8,7 +8,8 @@
 ///
 /// \file
 /// The builder's class: AttentionHopper.cpp has the declarations, the tiles and
-/// the producer, AttentionHopperConsumer.cpp products and softmax.
+/// the producer, AttentionHopperConsumer.cpp products and softmax, and
+/// AttentionHopperColumns.cpp masks that are the same for all queries.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONHOPPER_H
@@ -70,6 +71,13 @@ private:
   Values eachTurn(ValueRange Carried,
                   llvm::function_ref<Values(const Turn &, ValueRange)> Body);
 
+  // Masks that are the same for all queries.
+  void declareColumns();
+  Value columnNumber(const Place &Where, Value Key);
+  Value fillColumns(const Place &Where, Value Block, Value Cursor);
+  void produceColumns();
+  Value withColumns(Value Scores, Value Stage);
+
   // Roles.
   void produce();
   Values startOfPipes();
@@ -79,6 +87,8 @@ private:
   void consume(Value Group);
   Value scoresOf(Value Queries, Value KeyCursor,
                  llvm::function_ref<void()> Meanwhile);
+  Value seen(const QueriesAt &Mine, Value Scores, Value Block, bool IsLast,
+             bool Masked);
   Value addValues(const State &Before);
   State firstBlock(const Place &Where, Value Group, Value Queries,
                    ValueRange Cursors, const State *Before, Value *Sums);
@@ -92,6 +102,7 @@ private:
   void makePowers(Value Scores, Value Shift, Value Total, Value ValueCursor,
                   State &After, llvm::function_ref<void()> AwaitSums);
   bool masksLastBlockOnly() const;
+  bool endsInside() const;
   bool mayHideAll() const;
 
   // Small pieces.
@@ -99,12 +110,13 @@ private:
   Value renewed(Value V);
 
   const schedule::AttentionSchedule &S;
-  tile::SharedType TileQ, TileK, TileV, Staging;
+  tile::SharedType TileQ, TileK, TileV, TileM, Staging;
   tile::PipeType PipeQTy, PipeKTy, PipeVTy;
   tile::FragmentType SumsTy;
   tile::PackedType PowersTy;
   mlir::BlockArgument ViewQ, ViewK, ViewV, ViewY;
   Value PipeQ, PipeK, PipeV, StagingTile;
+  Value PipeM; ///< numbers of keys for their scores; null: there are none
   Value Heads32, HeadsPerGroup, Tiles, PerHead; ///< i32
   Value RowTiles;                               ///< i32
 };

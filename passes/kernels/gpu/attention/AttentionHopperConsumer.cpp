@@ -39,6 +39,11 @@ bool AttentionHopper::mayHideAll() const {
   return A.Op.getBias() || A.Op.getMask() || !masksLastBlockOnly();
 }
 
+/// Whether a tile's last block may have columns after the last key.
+bool AttentionHopper::endsInside() const {
+  return A.Facts.divisor(A.Keys) % S.TileKeys != 0;
+}
+
 /// A warpgroup's queries of a tile.
 AttentionHopper::QueriesAt AttentionHopper::queriesOf(const Place &Where,
                                                       Value Group) {
@@ -83,11 +88,14 @@ std::pair<Value, Value> AttentionHopper::waitForQueries(Value Cursor,
 }
 
 /// Begins the product of queries and keys, and gives the scores when they are
-/// there. `Meanwhile` begins another product, which goes on.
+/// there, with what a mask of keys does to them. `Meanwhile` begins another
+/// product, which goes on.
 Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
                                 function_ref<void()> Meanwhile) {
   auto Pending = tile::PendingType::get(W.B.getContext(), ScoresTy);
   auto [Stage, Keys] = waitFor(PipeK, KeyCursor);
+  // They are as old as the keys, and there before the product is.
+  Value Numbers = PipeM ? waitFor(PipeM, KeyCursor).first : Value();
   Value Product = tile::MmaOp::create(W.B, W.Loc, Pending, Queries, Keys,
                                       Value(), false, /*b_transposed=*/true);
   if (Meanwhile)
@@ -95,7 +103,22 @@ Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
   Value Scores = tile::AwaitOp::create(W.B, W.Loc, ScoresTy, Product,
                                        /*keep=*/Meanwhile ? 1 : 0);
   tile::ReleaseOp::create(W.B, W.Loc, PipeK, Stage);
-  return Scores;
+  return Numbers ? withColumns(capped(Scores), Numbers) : capped(Scores);
+}
+
+/// Scores of one block with what a mask or a bias, the end of the keys and a
+/// diagonal do to them.
+Value AttentionHopper::seen(const QueriesAt &Mine, Value Scores, Value Block,
+                            bool IsLast, bool Masked) {
+  if (!PipeM && (A.Op.getBias() || A.Op.getMask())) {
+    if (IsLast)
+      Block = renewed(Block);
+    Scores = scored(Mine, Scores, Block, /*MayEnd=*/IsLast);
+  }
+  // Numbers of keys hide what comes after the last one.
+  if (IsLast && endsInside() && !PipeM)
+    Masked = true;
+  return Masked ? masked(Mine.Row, Scores, Block) : Scores;
 }
 
 /// The same number, computed anew. Without a causal mask all tiles of queries
@@ -136,11 +159,8 @@ AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
   Value Scores = Before ? scoresOf(Queries, Cursors[0], Last)
                         : scoresOf(Queries, Cursors[0], nullptr);
   Value Block = compute<arith::SubIOp>(Where.Keys.Count, i32(1));
-  if (A.Op.getBias() || A.Op.getMask())
-    Block = renewed(Block);
-  Scores = scored(Mine, capped(Scores), Block, /*MayEnd=*/true);
-  if (A.Offset || A.Facts.divisor(A.Keys) % S.TileKeys != 0)
-    Scores = masked(Mine.Row, Scores, Block);
+  Scores = seen(Mine, Scores, Block, /*IsLast=*/true,
+                /*Masked=*/A.Offset.has_value());
   First.Most = greatest(Scores, S.Chains);
   auto Await = [&] {
     *Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, Pending);
@@ -167,9 +187,7 @@ AttentionHopper::nextBlock(const Place &Where, Value Group, Value Queries,
   Value Scores =
       scoresOf(Queries, Before.KeyCursor, [&] { Pending = addValues(Before); });
   QueriesAt Mine = queriesOf(Where, Group);
-  Scores = scored(Mine, capped(Scores), Block, /*MayEnd=*/false);
-  if (Masked)
-    Scores = masked(Mine.Row, Scores, Block);
+  Scores = seen(Mine, Scores, Block, /*IsLast=*/false, Masked);
   Value Most = greatest(Scores, S.Chains);
   After.Most = apply(ColumnTy, {Before.Most, Most}, [&](ValueRange In) {
     return compute<arith::MaxNumFOp>(In[0], In[1]);

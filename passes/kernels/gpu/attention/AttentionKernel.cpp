@@ -495,6 +495,17 @@ bool AttentionKernel::hasKeysInBlocks() const {
          Facts.divisor(Keys) % KeysInOrder == 0;
 }
 
+bool AttentionKernel::isScoredByKey() const {
+  constexpr unsigned OfQuery = 2;
+  auto IsAlike = [](Value Tensor) {
+    return !Tensor ||
+           cast<RankedTensorType>(Tensor.getType()).getDimSize(OfQuery) == 1;
+  };
+  kernel::AttentionOp Of = Op;
+  Value Bias = Of.getBias(), Mask = Of.getMask();
+  return (Bias || Mask) && IsAlike(Bias) && IsAlike(Mask);
+}
+
 double AttentionKernel::scoreFactor() {
   std::optional<APFloat> Cap = Op.getSoftcap();
   return (Cap ? *Cap : Op.getScale()).convertToDouble() * std::numbers::log2e;
@@ -514,14 +525,20 @@ Value AttentionKernel::bent(GpuWriter &W, Value Product, OneValue Exp2,
   return math::FmaOp::create(W.B, W.Loc, Inverse, Number(-2), One);
 }
 
-Value AttentionKernel::biased(GpuWriter &W, Value Score, Value Added) {
+Value AttentionKernel::addend(GpuWriter &W, Value Added) {
   auto Number = [&](double V) -> Value {
     return arith::ConstantOp::create(W.B, W.Loc, W.B.getF32FloatAttr(float(V)));
   };
   Value Log2E = Number(std::numbers::log2e);
   Value Least = Number(std::numeric_limits<float>::lowest());
-  Value Sum = math::FmaOp::create(W.B, W.Loc, Added, Log2E, Score);
-  return arith::MaximumFOp::create(W.B, W.Loc, Sum, Least);
+  Value Scaled = arith::MulFOp::create(W.B, W.Loc, Added, Log2E);
+  return arith::MaximumFOp::create(W.B, W.Loc, Scaled, Least);
+}
+
+Value AttentionKernel::biased(GpuWriter &W, Value Product, Value Added) {
+  Value Factor = arith::ConstantOp::create(
+      W.B, W.Loc, W.B.getF32FloatAttr(float(scoreFactor())));
+  return math::FmaOp::create(W.B, W.Loc, Product, Factor, addend(W, Added));
 }
 
 Value AttentionKernel::atScore(GpuWriter &W, Value Tensor, ValueRange At) {
@@ -543,6 +560,7 @@ schedule::AttentionShape attentionShapeOf(const AttentionKernel &A) {
   Shape.Causal = A.Offset.has_value();
   kernel::AttentionOp Op = A.Op;
   Shape.Scored = Op.getBias() || Op.getMask();
+  Shape.ScoredByKey = A.isScoredByKey();
   Shape.Capped = Op.getSoftcap().has_value();
   Shape.ElementBytes = A.Q.Element.getIntOrFloatBitWidth() / 8;
   Shape.Split = A.isF32() && !Op.getTf32();

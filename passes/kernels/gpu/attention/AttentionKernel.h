@@ -110,6 +110,9 @@ struct AttentionKernel {
   bool appends() const { return New.has_value(); }
   bool isFp8() const { return llvm::isa<mlir::Float8E4M3FNType>(Q.Element); }
   bool hasSoftcap() { return Op.getSoftcap().has_value(); }
+  /// Whether there is a bias or a mask, and each has the same element for all
+  /// queries of a head.
+  bool isScoredByKey() const;
   /// What scores are multiplied with for powers of two: products of queries and
   /// keys, or, with a softcap, what `bent` makes of them.
   double scoreFactor();
@@ -122,10 +125,12 @@ struct AttentionKernel {
   /// query, key]; null after a diagnostic.
   static mlir::Value atScore(GpuWriter &W, mlir::Value Tensor,
                              mlir::ValueRange At);
-  /// `Score`, scaled for a power of two, with what the bias adds. It stays
-  /// finite where that is the least number of f32, which hides a key: a query
-  /// that sees none gives the mean of the values, as the model does.
-  static mlir::Value biased(GpuWriter &W, mlir::Value Score, mlir::Value Added);
+  /// What the bias adds to a score that is scaled for a power of two. It stays
+  /// finite where the bias is the least number of f32, which hides a key: a
+  /// query that sees none gives the mean of the values, as the model does.
+  static mlir::Value addend(GpuWriter &W, mlir::Value Added);
+  /// `Product` times `scoreFactor`, with what the bias adds.
+  mlir::Value biased(GpuWriter &W, mlir::Value Product, mlir::Value Added);
 };
 
 /// What a schedule for few queries is chosen for (AttentionDecode.cpp).
