@@ -200,10 +200,13 @@ LogicalResult LoadColumnsOp::verify() {
   if (!Known || From.getElement() != To.getElement())
     return emitOpError(
         "expected elements of 16 or 32 bits, and of one type, in both");
-  if (To.getColumns() % 8 || To.getColumns() > From.getColumns())
+  if (getTwice() && From.getElementBits() != 32)
+    return emitOpError("with 'twice' expected elements of 32 bits");
+  int64_t Columns = From.getColumns() / (getTwice() ? 2 : 1);
+  if (To.getColumns() % 8 || To.getColumns() > Columns)
     return emitOpError() << "expected a multiple of 8 columns, at most the "
                             "tile's "
-                         << From.getColumns() << ", got " << To.getColumns();
+                         << Columns << ", got " << To.getColumns();
   return success();
 }
 

@@ -116,13 +116,18 @@ def Tile_LoadColumnsOp : Tile_Op<"load_columns"> {
     `tile.map`. `first` is a multiple of 8 and counts columns of the tile. A thread
     loads the two adjacent columns that it holds of each eight.
 
+    With `twice`, each two columns lie in the tile twice: columns 2i and 2i + 1 are
+    its elements 4i and 4i + 1, and again 4i + 2 and 4i + 3. So one load gives a
+    thread registers of their own for both of its rows, for a product to add to.
+
     ```mlir
     %b = tile.load_columns %bias[%first] : !tile.smem<[1, 192], f32, swizzle 0> -> !tile.fragment<[64, 64], f32>
+    %c = tile.load_columns twice %mask[%zero] : !tile.smem<[1, 256], f32, swizzle 0> -> !tile.fragment<[64, 128], f32>
     ```
   }];
-  let arguments = (ins Tile_SharedType:$tile, Index:$first);
+  let arguments = (ins Tile_SharedType:$tile, Index:$first, UnitAttr:$twice);
   let results = (outs Tile_FragmentType:$fragment);
-  let assemblyFormat = "$tile `[` $first `]` attr-dict `:` qualified(type($tile)) `->` qualified(type($fragment))";
+  let assemblyFormat = "(`twice` $twice^)? $tile `[` $first `]` attr-dict `:` qualified(type($tile)) `->` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 

@@ -60,18 +60,21 @@ struct LowerLoadColumns : TilePattern<LoadColumnsOp> {
     NvvmWriter W(Rewriter, Loc);
     FragmentType To = Op.getFragment().getType();
     int64_t Bytes = Op.getTile().getType().getElementBits() / 8;
-    auto Pair = VectorType::get(2, To.getElement());
+    // Twice: a pair of columns for one row, and again for the other.
+    int64_t Times = Op.getTwice() ? 2 : 1;
+    auto Loaded = VectorType::get(2 * Times, To.getElement());
     Value OfLane = W.shiftLeft(W.bitAnd(Place.Lane, 3), 1);
-    Value First =
-        W.pointer(Adaptor.getTile(),
-                  W.mul(W.add(W.toI32(Adaptor.getFirst()), OfLane), Bytes));
+    Value First = W.pointer(
+        Adaptor.getTile(),
+        W.mul(W.add(W.toI32(Adaptor.getFirst()), OfLane), Times * Bytes));
     SmallVector<Value> OfBlock; // 64 rows: both rows of each pair
     for (int64_t Column = 0; Column < To.getColumns(); Column += 8) {
-      Value Both = LLVM::LoadOp::create(
-          Rewriter, Loc, Pair, W.pointer(First, Column * Bytes), 2 * Bytes);
-      for (int64_t I : {0, 1, 0, 1})
-        OfBlock.push_back(
-            LLVM::ExtractElementOp::create(Rewriter, Loc, Both, W.i32(I)));
+      Value All = LLVM::LoadOp::create(Rewriter, Loc, Loaded,
+                                       W.pointer(First, Column * Times * Bytes),
+                                       2 * Times * Bytes);
+      for (int64_t I = 0; I < 4; ++I)
+        OfBlock.push_back(LLVM::ExtractElementOp::create(
+            Rewriter, Loc, All, W.i32(I % (2 * Times))));
     }
     SmallVector<Value> All;
     for (int64_t Block = 0; Block < To.getRows() / 64; ++Block)

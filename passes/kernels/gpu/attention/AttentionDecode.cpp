@@ -239,8 +239,7 @@ Value AttentionDecode::scaled(Value Score, const Row &Of, Value Key) {
         [&](Value X) -> Value {
           return NVVM::RcpApproxFtzF32Op::create(W.B, W.Loc, X.getType(), X);
         });
-  if (!A.Op.getBias())
-    Score = arith::MulFOp::create(W.B, W.Loc, Score, f32(A.scoreFactor()));
+  Score = arith::MulFOp::create(W.B, W.Loc, Score, f32(A.scoreFactor()));
   Value Last = compute<arith::SubIOp>(Keys, W.index(1));
   Value At[] = {Batch, Of.Head, Of.Query, compute<arith::MinSIOp>(Key, Last)};
   Value Seen = W.less(Key, Of.Limit);
@@ -250,7 +249,7 @@ Value AttentionDecode::scaled(Value Score, const Row &Of, Value Key) {
       Result = failure();
       return Score;
     }
-    Score = A.biased(W, Score, Added);
+    Score = AttentionKernel::biased(W, Score, Added);
   }
   if (Value Mask = A.Op.getMask()) {
     Value Shown = AttentionKernel::atScore(W, Mask, At);

@@ -76,7 +76,9 @@ private:
   Value columnNumber(const Place &Where, Value Key);
   Value fillColumns(const Place &Where, Value Block, Value Cursor);
   void produceColumns();
-  Value withColumns(Value Scores, Value Stage);
+  bool beginsWithColumns();
+  Value columnsAt(Value Cursor);
+  Value withColumns(Value Scores, Value Numbers);
 
   // Roles.
   void produce();
@@ -103,6 +105,7 @@ private:
                   State &After, llvm::function_ref<void()> AwaitSums);
   bool masksLastBlockOnly() const;
   bool endsInside() const;
+  bool takesTurns() const { return S.consumers() > 1; }
   bool mayHideAll() const;
 
   // Small pieces.

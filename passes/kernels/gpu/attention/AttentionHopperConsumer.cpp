@@ -94,16 +94,21 @@ Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
                                 function_ref<void()> Meanwhile) {
   auto Pending = tile::PendingType::get(W.B.getContext(), ScoresTy);
   auto [Stage, Keys] = waitFor(PipeK, KeyCursor);
-  // They are as old as the keys, and there before the product is.
-  Value Numbers = PipeM ? waitFor(PipeM, KeyCursor).first : Value();
+  bool Begins = PipeM && beginsWithColumns();
+  Value Numbers = Begins ? columnsAt(KeyCursor) : Value();
+  if (takesTurns())
+    tile::WaitTurnOp::create(W.B, W.Loc);
   Value Product = tile::MmaOp::create(W.B, W.Loc, Pending, Queries, Keys,
-                                      Value(), false, /*b_transposed=*/true);
+                                      Numbers, false, /*b_transposed=*/true);
   if (Meanwhile)
     Meanwhile();
+  if (takesTurns())
+    tile::PassTurnOp::create(W.B, W.Loc);
   Value Scores = tile::AwaitOp::create(W.B, W.Loc, ScoresTy, Product,
                                        /*keep=*/Meanwhile ? 1 : 0);
   tile::ReleaseOp::create(W.B, W.Loc, PipeK, Stage);
-  return Numbers ? withColumns(capped(Scores), Numbers) : capped(Scores);
+  Scores = capped(Scores);
+  return PipeM && !Begins ? withColumns(Scores, columnsAt(KeyCursor)) : Scores;
 }
 
 /// Scores of one block with what a mask or a bias, the end of the keys and a
@@ -269,6 +274,13 @@ void AttentionHopper::consume(Value Group) {
             .getResult(0);
     return rowsOf(Tile, W.mul(Group, W.index(64)), 64);
   };
+  auto IsMine = [&](int64_t Which) {
+    return compare(arith::CmpIPredicate::eq, Group, W.index(Which));
+  };
+  // Nobody has the turn yet: the last one passes it to the first.
+  if (takesTurns())
+    W.when(IsMine(S.consumers() - 1),
+           [&] { tile::PassTurnOp::create(W.B, W.Loc); });
   Values Pipes = startOfPipes();
   auto [FirstStage, FirstQueries] = waitForQueries(Pipes[0], Group);
   Values Carried = firstBlock(placeOf(firstTurn()), Group, FirstQueries,
@@ -298,6 +310,9 @@ void AttentionHopper::consume(Value Group) {
   Value Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, addValues(End));
   tile::ReleaseOp::create(W.B, W.Loc, PipeV, End.Stage);
   storeTile(Where, Group, Sums, End.Total);
+  // The last turn that is passed to the first one is waited for.
+  if (takesTurns())
+    W.when(IsMine(0), [&] { tile::WaitTurnOp::create(W.B, W.Loc); });
   // Shared memory lives until the stores have read it.
   elect(tile::Scope::Warpgroup,
         [&] { tile::TmaStoreWaitOp::create(W.B, W.Loc, 0); });

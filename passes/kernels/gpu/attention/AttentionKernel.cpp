@@ -525,20 +525,14 @@ Value AttentionKernel::bent(GpuWriter &W, Value Product, OneValue Exp2,
   return math::FmaOp::create(W.B, W.Loc, Inverse, Number(-2), One);
 }
 
-Value AttentionKernel::addend(GpuWriter &W, Value Added) {
+Value AttentionKernel::biased(GpuWriter &W, Value Score, Value Added) {
   auto Number = [&](double V) -> Value {
     return arith::ConstantOp::create(W.B, W.Loc, W.B.getF32FloatAttr(float(V)));
   };
   Value Log2E = Number(std::numbers::log2e);
   Value Least = Number(std::numeric_limits<float>::lowest());
-  Value Scaled = arith::MulFOp::create(W.B, W.Loc, Added, Log2E);
-  return arith::MaximumFOp::create(W.B, W.Loc, Scaled, Least);
-}
-
-Value AttentionKernel::biased(GpuWriter &W, Value Product, Value Added) {
-  Value Factor = arith::ConstantOp::create(
-      W.B, W.Loc, W.B.getF32FloatAttr(float(scoreFactor())));
-  return math::FmaOp::create(W.B, W.Loc, Product, Factor, addend(W, Added));
+  Value Sum = math::FmaOp::create(W.B, W.Loc, Added, Log2E, Score);
+  return arith::MaximumFOp::create(W.B, W.Loc, Sum, Least);
 }
 
 Value AttentionKernel::atScore(GpuWriter &W, Value Tensor, ValueRange At) {

@@ -125,12 +125,12 @@ struct AttentionKernel {
   /// query, key]; null after a diagnostic.
   static mlir::Value atScore(GpuWriter &W, mlir::Value Tensor,
                              mlir::ValueRange At);
-  /// What the bias adds to a score that is scaled for a power of two. It stays
-  /// finite where the bias is the least number of f32, which hides a key: a
-  /// query that sees none gives the mean of the values, as the model does.
-  static mlir::Value addend(GpuWriter &W, mlir::Value Added);
-  /// `Product` times `scoreFactor`, with what the bias adds.
-  mlir::Value biased(GpuWriter &W, mlir::Value Product, mlir::Value Added);
+  /// `Score`, scaled for a power of two, with what the bias adds. It stays
+  /// finite where that is the least number of f32, which hides a key: a query
+  /// that sees none gives the mean of the values, as the model does. A limit of
+  /// the bias before it is added would follow its loads instead of hiding them:
+  /// with 4 × 16 heads and 2048 keys an H200 took 1.07 times as long.
+  static mlir::Value biased(GpuWriter &W, mlir::Value Score, mlir::Value Added);
 };
 
 /// What a schedule for few queries is chosen for (AttentionDecode.cpp).

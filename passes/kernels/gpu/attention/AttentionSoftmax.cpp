@@ -145,8 +145,11 @@ Value AttentionSoftmax::scored(const QueriesAt &Where, Value Scores,
   };
   Value Score = Body->getArgument(0);
   if (Bias)
-    if (Value Added = ElementOf(Bias))
-      Score = A.biased(W, Score, Added);
+    if (Value Added = ElementOf(Bias)) {
+      Value Scaled =
+          arith::MulFOp::create(W.B, W.Loc, Score, f32(A.scoreFactor()));
+      Score = AttentionKernel::biased(W, Scaled, Added);
+    }
   if (Mask)
     if (Value Seen = ElementOf(Mask))
       Score = arith::SelectOp::create(W.B, W.Loc, Seen, Score, f32(-INFINITY));

@@ -53,7 +53,10 @@
 
 // CHECK: tile.role "consumer" warps 4 to 12 registers 232 {
 // The first block of the first tile.
-// CHECK: %[[SCORES:.*]] = tile.mma %{{.*}}, %{{.*}} transposed : !smem{{.*}}, !smem{{.*}} -> !pending
+// Warpgroups begin their products in turn.
+// CHECK: tile.wait_turn
+// CHECK-NEXT: %[[SCORES:.*]] = tile.mma %{{.*}}, %{{.*}} transposed : !smem{{.*}}, !smem{{.*}} -> !pending
+// CHECK-NEXT: tile.pass_turn
 // CHECK-NEXT: %[[RAW:.*]] = tile.await %[[SCORES]]
 // CHECK-NEXT: tile.release %[[K]]
 // The mask is read at its own place: one row of it for all heads of a batch.
@@ -82,8 +85,10 @@
 // Tile after tile: the blocks on the diagonal, then those before it.
 // CHECK: scf.while
 // CHECK: scf.for
-// CHECK: %[[NEXT:.*]] = tile.mma %{{.*}}, %{{.*}} transposed
+// CHECK: tile.wait_turn
+// CHECK-NEXT: %[[NEXT:.*]] = tile.mma %{{.*}}, %{{.*}} transposed
 // CHECK: %[[SUMS:.*]] = tile.mma %{{.*}}, %{{.*}}, %{{.*}} : !packed, !smem{{.*}}, !fragment{{.*}} -> !pending
+// CHECK-NEXT: tile.pass_turn
 // CHECK-NEXT: tile.await<1> %[[NEXT]]
 // CHECK: tile.row_numbers
 // CHECK: tile.wait %[[V]]
