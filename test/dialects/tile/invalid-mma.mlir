@@ -383,6 +383,22 @@ func.func @f(%t: !tile.smem<[1, 64], f32, swizzle 0>, %i: index) {
 // -----
 
 func.func @f(%t: !tile.smem<[1, 64], f32, swizzle 0>, %i: index) {
+  // expected-error @below {{'tile.load_columns' op expected a multiple of 8 columns, at most the tile's 32, got 64}}
+  %b = tile.load_columns twice %t[%i] : !tile.smem<[1, 64], f32, swizzle 0> -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%t: !tile.smem<[1, 64], f16, swizzle 0>, %i: index) {
+  // expected-error @below {{'tile.load_columns' op with 'twice' expected elements of 32 bits}}
+  %b = tile.load_columns twice %t[%i] : !tile.smem<[1, 64], f16, swizzle 0> -> !tile.fragment<[64, 32], f16>
+  return
+}
+
+// -----
+
+func.func @f(%t: !tile.smem<[1, 64], f32, swizzle 0>, %i: index) {
   // expected-error @below {{'tile.load_columns' op expected a multiple of 8 columns, at most the tile's 64, got 72}}
   %b = tile.load_columns %t[%i] : !tile.smem<[1, 64], f32, swizzle 0> -> !tile.fragment<[64, 72], f32>
   return

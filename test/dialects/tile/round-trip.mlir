@@ -80,6 +80,8 @@ gpu.module @kernels {
       %exchanged = tile.extract_columns %d from 64 rotate_half 32 : !d -> !part
       // CHECK: tile.load_columns %{{.*}}[%{{.*}}] : !smem{{.*}} -> !fragment{{.*}}
       %bias_part = tile.load_columns %bias[%m] : !tile.smem<[1, 128], f32, swizzle 0> -> !part
+      // CHECK: tile.load_columns twice %{{.*}}[%{{.*}}] : !smem{{.*}} -> !fragment{{.*}}
+      %bias_twice = tile.load_columns twice %bias[%m] : !tile.smem<[1, 128], f32, swizzle 0> -> !part
       // CHECK: tile.map %[[PART]] at[%{{.*}}, %{{.*}}] within[%{{.*}}, %{{.*}}] : !fragment{{.*}} -> !fragment{{.*}} {
       // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index):
       %out = tile.map %part at [%m, %n] within [%m, %n] : !part -> !out {

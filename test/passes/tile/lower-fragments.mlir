@@ -199,4 +199,30 @@ gpu.module @exchanged {
     }
     gpu.return
   }
+
+  // Numbers that lie twice: one load gives both rows registers of their own.
+  // CHECK-LABEL: gpu.func @twice
+  gpu.func @twice(%first: index, %sink: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %zero = arith.constant 0.0 : f32
+    %row = arith.constant 0 : index
+    %columns = arith.constant 16 : index
+    %numbers = tile.alloc : <[1, 32], f32, swizzle 0>
+    tile.barrier_init
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      // CHECK: %[[Q:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+      // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+      // CHECK-NOT: llvm.load
+      // CHECK: gpu.return
+      %b = tile.load_columns twice %numbers[%first] : !tile.smem<[1, 32], f32, swizzle 0> -> !tile.fragment<[64, 16], f32>
+      %sums = tile.splat %zero : f32 -> !tile.fragment<[64, 16], f32>
+      %y = tile.map %sums at [%row, %row] within [%columns] with %b : !tile.fragment<[64, 16], f32>, !tile.fragment<[64, 16], f32> -> !tile.fragment<[64, 16], f32> {
+      ^bb0(%v: f32, %r: index, %c: index, %w: f32):
+        %s = arith.addf %v, %w : f32
+        memref.store %s, %sink[] : memref<f32>
+        tile.yield %s : f32
+      }
+    }
+    gpu.return
+  }
 }

@@ -2,6 +2,24 @@
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention 64x128 stages 2 ahead 16 pairs">, kernel.buffers =/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=FORCED
 // RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention 64x7 stages 2">, kernel.buffers =/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=REFUSED
 // RUN: sed 's/scale 0.125/scale 0.125 softcap 30.0/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=CAPPED
+// RUN: sed 's/sizes: \[2, 1, .s, .t\], strides: \[.st, .st, .t, 1\]/sizes: [2, 1, 1, %%t], strides: [%%t, %%t, %%t, 1]/; s/2x1x?x?xi1/2x1x1x?xi1/g' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=KEYS
+
+// A mask that is the same for all queries: the copying warpgroup's second warp puts a number for each key into a pipe, and the product of queries
+// and keys begins with these. Keys after the last one have minus infinity, and each number lies twice.
+// KEYS: %[[K:.*]] = tile.pipe tma consumers
+// KEYS: %[[NUMBERS:.*]] = tile.pipe threads consumers
+// KEYS: tile.role "producer"
+// KEYS: tile.warp
+// KEYS: arith.select {{.*}} : f32
+// KEYS: tile.acquire %[[NUMBERS]]
+// KEYS-COUNT-2: tile.store_vector
+// KEYS: tile.commit %[[NUMBERS]]
+// KEYS: tile.role "consumer"
+// KEYS: tile.wait %[[NUMBERS]]
+// KEYS: %[[COLUMNS:.*]] = tile.load_columns twice %
+// KEYS-NEXT: tile.release %[[NUMBERS]]
+// KEYS: tile.mma %{{[^:]*}} transposed, %[[COLUMNS]] :
+// KEYS-NOT: tile.map
 
 // A softcap bends each score before anything is added: 1 - 2 / (2^x + 1).
 // CAPPED: tile.mma
