@@ -82,6 +82,30 @@ TEST(AttentionSchedule, BiasesHaveRoom) {
   EXPECT_EQ(S.neededRegisters(Shape), 48 + 24 + 96 + 32 + 28);
 }
 
+/// Numbers of keys lie twice in shared memory, in f32, and take no registers.
+TEST(AttentionSchedule, MasksOfKeys) {
+  AttentionSchedule S; // 128×128, two stages
+  AttentionShape Plain = shapeOf(64, 384, 64), Masked = Plain;
+  Masked.Scored = Masked.ScoredByKey = true;
+  EXPECT_EQ(S.neededRegisters(Masked), S.neededRegisters(Plain));
+  EXPECT_EQ(S.sharedBytes(Masked), S.sharedBytes(Plain) + 2 * (128 * 8 + 16));
+  EXPECT_EQ(rankAttentionSchedules(Masked, hopper()).front().Schedule.str(),
+            rankAttentionSchedules(Plain, hopper()).front().Schedule.str());
+}
+
+/// With heads of 64 one block may have up to 208 keys, but not under a causal
+/// mask, where tiles see other numbers of keys.
+TEST(AttentionSchedule, OneBlockOfAllKeys) {
+  auto Best = [](int64_t Keys, int64_t Depth, bool Causal) {
+    AttentionShape Shape = shapeOf(512, Keys, Depth, Causal);
+    return rankAttentionSchedules(Shape, hopper()).front().Schedule.TileKeys;
+  };
+  EXPECT_EQ(Best(197, 64, false), 208);
+  EXPECT_LE(Best(197, 64, true), 128);
+  EXPECT_LE(Best(197, 128, false), 128);
+  EXPECT_LE(Best(209, 64, false), 128);
+}
+
 TEST(AttentionSchedule, PartsPrint) {
   AttentionCost Best =
       rankAttentionSchedules(shapeOf(64, 4096, 128), hopper()).front();
