@@ -77,7 +77,7 @@ private:
   Value fillColumns(const Place &Where, Value Block, Value Cursor);
   void produceColumns();
   bool beginsWithColumns();
-  Value columnsAt(Value Cursor);
+  Value columnsIn(Value Stage);
   Value withColumns(Value Scores, Value Numbers);
 
   // Roles.

@@ -15,9 +15,9 @@
 ///
 /// The product of queries and keys begins with these numbers instead of zeros,
 /// in units of its own, so that they take no instruction of a score but a
-/// quarter of a load. With wider heads, or where a tanh bends the product, one
-/// instruction scales the score and adds the number. Hidden keys, and those
-/// after the last one, have minus infinity.
+/// quarter of a load. Where a tanh bends the product, one instruction scales
+/// the score and adds the number. Hidden keys, and those after the last one,
+/// have minus infinity.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionHopper.h"
@@ -42,13 +42,8 @@ static constexpr int64_t ColumnsWarp = 1, WarpLanes = 32;
 static constexpr double LeastAdded = -0x1p120;
 
 bool AttentionHopper::beginsWithColumns() {
-  // Before a product its loads are in the way: with heads of 128, which have
-  // longer ones, an H200 took 1.03 times as long as with sums after it, and
-  // with heads of 64 0.94 to 0.97 times. What is divided by a scale of 2^-20
-  // stays in range.
-  constexpr int64_t MostDepth = 64;
-  return A.Depth <= MostDepth && !A.hasSoftcap() &&
-         A.Op.getScale().convertToDouble() > 0x1p-20;
+  // What is divided by a scale of 2^-20 stays in range.
+  return !A.hasSoftcap() && A.Op.getScale().convertToDouble() > 0x1p-20;
 }
 
 void AttentionHopper::declareColumns() {
@@ -143,9 +138,10 @@ void AttentionHopper::produceColumns() {
   });
 }
 
-/// What the stage at a place has for each column, when it is full.
-Value AttentionHopper::columnsAt(Value Cursor) {
-  auto [Stage, Tile] = waitFor(PipeM, Cursor);
+/// What a full stage has for each column.
+Value AttentionHopper::columnsIn(Value Stage) {
+  Value Tile = tile::TilesOp::create(W.B, W.Loc, TypeRange{TileM}, PipeM, Stage)
+                   .getResult(0);
   Value Numbers = tile::LoadColumnsOp::create(W.B, W.Loc, ScoresTy, Tile,
                                               W.index(0), /*twice=*/true);
   tile::ReleaseOp::create(W.B, W.Loc, PipeM, Stage);

@@ -95,7 +95,9 @@ Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
   auto Pending = tile::PendingType::get(W.B.getContext(), ScoresTy);
   auto [Stage, Keys] = waitFor(PipeK, KeyCursor);
   bool Begins = PipeM && beginsWithColumns();
-  Value Numbers = Begins ? columnsAt(KeyCursor) : Value();
+  // They are as old as the keys. A wait behind the product would cost time.
+  Value Columns = PipeM ? waitFor(PipeM, KeyCursor).first : Value();
+  Value Numbers = Begins ? columnsIn(Columns) : Value();
   if (takesTurns())
     tile::WaitTurnOp::create(W.B, W.Loc);
   Value Product = tile::MmaOp::create(W.B, W.Loc, Pending, Queries, Keys,
@@ -108,7 +110,7 @@ Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
                                        /*keep=*/Meanwhile ? 1 : 0);
   tile::ReleaseOp::create(W.B, W.Loc, PipeK, Stage);
   Scores = capped(Scores);
-  return PipeM && !Begins ? withColumns(Scores, columnsAt(KeyCursor)) : Scores;
+  return PipeM && !Begins ? withColumns(Scores, columnsIn(Columns)) : Scores;
 }
 
 /// Scores of one block with what a mask or a bias, the end of the keys and a
