@@ -60,14 +60,14 @@ Expected<artifact::Launch> StepBuilder::launchOf(StringRef Symbol,
   }
   if (T.Kind == artifact::TargetKind::Cuda && usesMultiprocessors(Kernel))
     Args.emplace(MultiprocessorsSymbol, Expr::symbol(multiprocessors()));
-  auto set = [&](Expr &To, const std::string &Text) -> llvm::Error {
+  auto Set = [&](Expr &To, const std::string &Text) -> llvm::Error {
     Expected<Expr> E = substituted(Text, Args);
     if (!E)
       return E.takeError();
     To = *E;
     return llvm::Error::success();
   };
-  if (llvm::Error E = set(L.Work, Kernel.Work))
+  if (llvm::Error E = Set(L.Work, Kernel.Work))
     return E;
   L.Grain = Kernel.Grain;
   auto KeepGiven = [&] {
@@ -79,11 +79,11 @@ Expected<artifact::Launch> StepBuilder::launchOf(StringRef Symbol,
     return L;
   }
   for (unsigned I = 0; I < 3; ++I) {
-    if (llvm::Error E = set(L.Grid[I], Kernel.Grid[I]))
+    if (llvm::Error E = Set(L.Grid[I], Kernel.Grid[I]))
       return E;
     L.Block[I] = Kernel.Block[I];
   }
-  if (llvm::Error E = set(L.Shared, Kernel.Shared))
+  if (llvm::Error E = Set(L.Shared, Kernel.Shared))
     return E;
   KeepGiven();
   for (const artifact::KernelTensorMap &Asked : Kernel.TensorMaps) {
