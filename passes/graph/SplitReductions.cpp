@@ -148,12 +148,14 @@ public:
   Value byAxes(WindowOp Op);
 
 private:
-  /// Elements of the longest row of such that a kernel of rows keeps. What
-  /// nothing reads again has one block, whatever a cluster keeps.
-  int64_t keptBy(ReduceOp Op) const {
-    return LongestRow > RowSpace::LongestOfBlock && !isReadAgain(Op)
-               ? RowSpace::LongestOfBlock
-               : LongestRow;
+  /// Elements of the longest row that a kernel of rows keeps. What nothing
+  /// reads again has one block, whatever a cluster keeps.
+  int64_t keptBy(ReduceOp Op, const std::optional<RowSpace> &Rows) const {
+    int64_t OfOnePiece =
+        LongestRow > RowSpace::LongestOfBlock && !isReadAgain(Op)
+            ? RowSpace::LongestOfBlock
+            : LongestRow;
+    return Rows ? Rows->longestRow(OfOnePiece, Facts) : OfOnePiece;
   }
   Value scalar(Attribute V, Type Ty) {
     auto Tensor = RankedTensorType::get({}, Ty);
@@ -191,7 +193,7 @@ SmallVector<int64_t> Splitter::windowsOfPieces(ReduceOp Op,
   std::optional<int64_t> Row = saidSize(Rows.rowSize(), Facts),
                          Piece = saidSize(Rows.pieceSize(), Facts);
   if (!Row || !Piece || *Piece >= RowSpace::LongPiece ||
-      *Row <= Rows.longestRow(keptBy(Op), Facts))
+      *Row <= keptBy(Op, Rows))
     return {};
   ArrayRef<Expr> Dims = typeOf(Op.getX()).getDims();
   int64_t Elements = mostOf(typeOf(Op.getX()).getNumElements(), Facts),
@@ -219,8 +221,8 @@ SmallVector<int64_t> Splitter::windowsOfPieces(ReduceOp Op,
 }
 
 SmallVector<int64_t> Splitter::windowsOf(ReduceOp Op, bool IsAlone) const {
-  if (auto Rows = RowSpace::reducedBy(Op);
-      Rows && !Rows->hasColumns() && !Rows->isOnePiece())
+  std::optional<RowSpace> Rows = RowSpace::reducedBy(Op);
+  if (Rows && !Rows->hasColumns() && !Rows->isOnePiece())
     if (SmallVector<int64_t> Windows = windowsOfPieces(Op, *Rows);
         !Windows.empty())
       return Windows;
@@ -245,7 +247,7 @@ SmallVector<int64_t> Splitter::windowsOf(ReduceOp Op, bool IsAlone) const {
     return {};
   std::optional<int64_t> Known = saidSize(Length, Facts);
   IsAlone |= !*AlongRows || isReadByOne(Op.getX(), Op);
-  if (!IsAlone && Known.value_or(0) <= keptBy(Op))
+  if (!IsAlone && Known.value_or(0) <= keptBy(Op, Rows))
     return {};
   int64_t Long = *AlongRows ? LongRow : LongColumn;
   if (mostOf(Length, Facts) < Long)
