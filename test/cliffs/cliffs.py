@@ -6,6 +6,7 @@
 
     tools/cliffs --kpc build/dev/bin/kpc                     what is beside the list of known ones, test/cliffs/known.txt
     tools/cliffs --kpc build/dev/bin/kpc --only softmax -v   how a few stand
+    tools/cliffs --kpc build/dev/bin/kpc --part 3/20         every 20th of what the list calls swept, from the third on
     tools/cliffs --kpc build/dev/bin/kpc --all --update      sweeps all, and writes the list; then give new entries a reason
     tools/cliffs --kpc kpc --runtime libkpc_runtime.so --gpu  measures the listed ones beside PyTorch
 
@@ -22,6 +23,7 @@ import re
 import sys
 import tempfile
 import time
+import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -32,6 +34,7 @@ def parse_arguments():
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose 'name type' matches")
     parser.add_argument("--arch", default="", help="targets (default: sm_80, sm_90a, sm_100a, sm_120a and portable; with --gpu this machine's)")
     parser.add_argument("--quick", action="store_true", help="a few cases for sm_90a, in seconds")
+    parser.add_argument("--part", metavar="K/N", help="every N-th case and type from the K-th on; kpc/N: K follows from kpc's bytes")
     parser.add_argument("--known", type=pathlib.Path, default=HERE / "known.txt", help="the list (default: test/cliffs/known.txt)")
     parser.add_argument("--update", action="store_true", help="write the list")
     parser.add_argument("--json", type=pathlib.Path, help="all figures, one object a line")
@@ -55,6 +58,17 @@ def line(one):
         return f"{one.case:42} {one.kind:5} {one.problem}"
     return (f"{one.case:42} {one.kind:5} {one.target:10} {one.factor:7.2f}  {one.microseconds:9.1f} us of {one.least:8.1f}  "
             f"{one.launches:4} launches  {one.family}: {one.limit}")
+
+
+def part_of(pairs, listed, part, kpc):
+    """Every N-th pair of a case and a type. Entries of the list come first, in its order: so all large causes are in each part."""
+    which, _, count = part.partition("/")
+    count = int(count)
+    # A build is always judged by the same part, and the next one by another.
+    number = zlib.crc32(kpc.read_bytes()) % count if which == "kpc" else int(which) - 1
+    place = {key: number for number, key in enumerate(listed.entries)}
+    print(f"part {number + 1}/{count}; --part {number + 1}/{count} takes it again")
+    return sorted(pairs, key=lambda pair: place.get((pair[0].name, pair[1]), len(place)))[number::count]
 
 
 def targets_of(wanted, listed, options):
@@ -89,6 +103,8 @@ def estimate(options):
     elif not options.arch and not options.all and not options.only:
         wanted = [(case, kind) for case, kind in wanted if listed.targets(case.name, kind)]
         print(f"{len(pairs) - len(wanted)} of {len(pairs)} pairs of a case and a type have not been swept; --all does")
+    if options.part:
+        wanted = part_of(wanted, listed, options.part, options.kpc)
     start, rows = time.monotonic(), options.json and options.json.open("w")
 
     def report(one):

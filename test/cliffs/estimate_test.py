@@ -8,6 +8,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 try:
     import numpy  # noqa: F401
@@ -15,8 +16,14 @@ except ImportError as missing:
     print(f"SKIPPED: {missing}")
     sys.exit(77)
 
+import artifact as artifacts
+import cliffs
 import known
 import ptx_text
+import sweep
+from case import Case
+from estimate import LAUNCH, Estimator, Time
+from machines import H200
 from sweep import OUTPUT, Part, Verdict, charge
 from warp import BUFFER, LATENCY, UNROLLED, Warp
 
@@ -114,21 +121,39 @@ class Following(unittest.TestCase):
         self.assertEqual(counts(address.format(7)).shared, 32)
 
 
+class Expecting(unittest.TestCase):
+    def launched(self, expected, size):
+        launch = {"alternatives": [], "kernel": 0, "title": "", "params": [{"kind": 0, "buffer": 0, "access": 1, "length": artifacts.NONE}]}
+        target = {"kernels": [{"expected": expected, "family": "mmasync", "display_name": ""}], "buffers": [{"kind": 0, "size": 0}]}
+        return Estimator().launch(mock.Mock(size=lambda *rest: size), target, launch, H200, 1)
+
+    def test_a_kernel_takes_what_its_cost_model_says(self):
+        self.assertEqual(self.launched("50.0 us = 50 mma", 4_800_000).microseconds, 50.0)
+
+    def test_and_no_less_than_its_bytes(self):
+        one = self.launched("50.0 us = 50 mma", 480_000_000)
+        self.assertAlmostEqual(one.microseconds, LAUNCH + 100)
+        self.assertEqual(one.limit, "memory")
+
+
 class Charging(unittest.TestCase):
     """Two cases in a model: buffers 0 and 1 are their outputs, all others lie between kernels."""
     OUTPUTS = [{"name": "c0_v1"}, {"name": "c1_v1"}]
     BUFFERS = [{"kind": OUTPUT, "index": 0}, {"kind": OUTPUT, "index": 1}] + [{"kind": 3, "index": 0}] * 3
 
-    def charged(self, steps, names=(), controls=()):
+    PARTS = [Part(Case(prefix, None), "f32", prefix, None) for prefix in ("c0_", "c1_")]
+
+    def target(self, steps, controls=()):
         def action(step):
             if step[0] == "Copy":
                 return {"action": ("Copy", {"source": step[1], "destination": step[2]})}
             params = [{"kind": 0, "buffer": buffer, "access": access} for access, buffers in zip((1, 2), step) for buffer in buffers]
             return {"action": ("Launch", {"params": params + [{"kind": 1, "size": 7}]})}
-        target = {"buffers": self.BUFFERS, "steps": [action(step) for step in steps], "controls": list(controls)}
-        parts = [Part(None, "f32", prefix, None) for prefix in ("c0_", "c1_")]
+        return {"name": "sm_90a", "buffers": self.BUFFERS, "steps": [action(step) for step in steps], "controls": list(controls)}
+
+    def charged(self, steps, names=(), controls=()):
         times = [(names[number] if number < len(names) else [], number) for number in range(max(len(steps), len(names)))]
-        return list(charge(self.OUTPUTS, target, parts, times).values())
+        return list(charge(self.OUTPUTS, self.target(steps, controls), self.PARTS, times).values())
 
     def test_a_kernel_counts_to_the_case_that_needs_it(self):
         self.assertEqual(self.charged([((), [2]), ([2], [1]), ((), [0])]), [[2], [0, 1]])
@@ -142,6 +167,25 @@ class Charging(unittest.TestCase):
     def test_conditions_count_to_what_they_decide(self):
         control = {"condition": 4, "first_step": 1, "end_step": 2}
         self.assertEqual(self.charged([((), [4]), ((), [1])], controls=[control]), [[], [0, 1]])
+
+    def test_a_slow_case_that_shares_a_kernel_is_judged_alone(self):
+        # c0 takes 55 us with the other's kernel and 10 without, c1 takes 10.
+        models = {2: ([((), [2]), ([2], [3]), ([3], [0]), ([2], [1])], [5, 45, 5, 5]), 1: ([((), [2]), ([2], [0])], [5, 5])}
+        compiled = []
+
+        def compile_parts(parts, options, path):
+            compiled.append([part.prefix for part in parts])
+            return []
+
+        def artifact(path):
+            steps, times = models[len(compiled[-1])]
+            return mock.Mock(model={"outputs": self.OUTPUTS, "targets": [{**self.target(steps), "times": times}]})
+
+        estimator = mock.Mock(target=lambda artifact, target, machine: [([], Time("", "", 1, one, "")) for one in target["times"]])
+        with mock.patch.multiple(sweep, compile_parts=compile_parts, Artifact=artifact, least_time=lambda *rest: 10.0):
+            found = sweep.judge(self.PARTS, None, estimator, pathlib.Path("nothing.kpc"))
+        self.assertEqual(compiled, [["c0_", "c1_"], ["c0_"]])
+        self.assertEqual({one.case: one.factor for one in found}, {"c0_": 1.0, "c1_": 1.0})
 
     def test_readbacks_are_told_by_their_names(self):
         self.assertEqual(self.charged([((), [0])], [["c0_x"], ["c1_size"]]), [[0], [1]])
@@ -180,6 +224,24 @@ class List(unittest.TestCase):
             self.assertIn("sort f32 | sm_90a 4 | not looked into: loops: waiting", text)
             self.assertIn("cause: known\ntopk f32 | sm_80 10\n", text)
             self.assertIn("says no reason", known.compare(known.read(path), [])[0])
+
+    def test_cases_are_swept_for_targets_of_their_own(self):
+        listed = known.List({}, {("sm_80", "f32"): {"det"}})
+        verdicts = [self.verdict(1.0), Verdict("topk", "f32", "sm_80", 10.0, 10.0), Verdict("det", "f32", "all", problem="refused")]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "known.txt"
+            known.update(path, listed, verdicts, {(case, "f32") for case in ("sort", "topk", "det", "unique")})
+            self.assertIn("swept sm_80 f32: det topk\nswept sm_90a f32: sort\n", path.read_text())
+
+    def test_parts_are_all_pairs_once_and_entries_are_spread(self):
+        listed = self.listed(c7=known.Entry({"sm_90a": 10.0}, "slow"), c3=known.Entry({"sm_90a": 10.0}, "slow"))
+        pairs = [(Case(f"c{number}", None), "f32") for number in range(10)]
+        with tempfile.TemporaryDirectory() as folder:
+            kpc = pathlib.Path(folder) / "kpc"
+            kpc.write_bytes(b"a build")
+            first, second, own = (cliffs.part_of(pairs, listed, part, kpc) for part in ("1/2", "2/2", "kpc/2"))
+        self.assertEqual([case.name for case, _ in first + second], ["c7", "c0", "c2", "c5", "c8", "c3", "c1", "c4", "c6", "c9"])
+        self.assertIn(own, (first, second))
 
     def test_entries_of_a_cause_stand_together(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -138,12 +138,14 @@ def update(path, known, verdicts, there):
                 kept[target] = listed if listed and listed / GROWTH < factor < listed * SLACK else rounded(factor)
         if kept:
             entries[key] = Entry(kept, before.reason if before else reasons.get(key[0], entry.reason))
-    for kind in {key[1] for key in cases}:
-        for target in targets:
-            names = known.swept.setdefault((target, kind), set())
-            names |= {case for case, other in cases if other == kind}
-            if "*" in names or names >= {case for case, other in there if other == kind}:
-                known.swept[target, kind] = {"*"}
+    # Cases differ in the targets that they are swept for. One that is refused was compiled for those of which the list says so, else for all.
+    pairs = {(target, one.case, one.kind) for one in verdicts
+             for target in ([one.target] if not one.problem else known.targets(one.case, one.kind) or targets)}
+    for target, kind in {(target, kind) for target, _, kind in pairs}:
+        names = known.swept.setdefault((target, kind), set())
+        names |= {case for where, case, other in pairs if (where, other) == (target, kind)}
+        if "*" in names or names >= {case for case, other in there if other == kind}:
+            known.swept[target, kind] = {"*"}
     head = [line for line in path.read_text().splitlines() if line.startswith("#")] if path.exists() else []
     swept = [f"swept {target} {kind}: {' '.join(sorted(names))}" for (target, kind), names in sorted(known.swept.items())]
     groups = {}

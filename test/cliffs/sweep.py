@@ -13,6 +13,7 @@ import subprocess
 from artifact import NONE, Artifact
 from case import ELEMENT, model
 from estimate import LAUNCH, READBACK, Estimator
+from known import MOST, SLACK
 from machines import MACHINES
 from sweep_cases import all_cases, graph_of, kpc_command
 
@@ -124,6 +125,11 @@ def charge(outputs, target, parts, times):
     return owned
 
 
+def sharing(outputs, target, parts):
+    """The cases that have a kernel in common with others."""
+    return {prefix for prefixes in owners(outputs, target, parts) if len(prefixes) > 1 for prefix in prefixes}
+
+
 def judge(parts, options, estimator, path):
     """Verdicts of cases that are compiled together; of each that kpc refuses, why."""
     problems, left = {}, list(parts)
@@ -140,10 +146,11 @@ def judge(parts, options, estimator, path):
         problems.update(refused)
         left = [part for part in left if part.prefix not in problems]
     out = [Verdict(part.case.name, part.kind, "all", problem=problems[part.prefix]) for part in parts if part.prefix in problems]
-    artifact = Artifact(path) if left else None
+    artifact, again = Artifact(path) if left else None, set()
     for target in artifact.model["targets"] if left else ():
         machine = MACHINES[target["name"]]
         owned = charge(artifact.model["outputs"], target, left, estimator.target(artifact, target, machine))
+        shared = sharing(artifact.model["outputs"], target, left)
         for part in left:
             times = owned[part.prefix]
             one = Verdict(part.case.name, part.kind, target["name"], sum(t.times * t.microseconds for t in times),
@@ -153,8 +160,13 @@ def judge(parts, options, estimator, path):
                 worst = max(times, key=lambda t: t.times * t.microseconds)
                 one.kernel, one.family, one.limit = worst.title, worst.family, worst.limit
             out.append(one)
+            if part.prefix in shared and one.factor > MOST / SLACK:
+                again.add(part.prefix)
     for file in (path, path.with_suffix(".onnx")):
         file.unlink(missing_ok=True)
+    # Kernels that several cases have in common count to each, with all that they need: only alone is a case what a model of it is.
+    for part in (part for part in left if part.prefix in again):
+        out = [one for one in out if (one.case, one.kind) != (part.case.name, part.kind)] + judge([part], options, estimator, path)
     return out
 
 
