@@ -63,6 +63,7 @@ CASES = [reduce("ReduceSum", "fp32", [1 << 17], [0], kernels=2), reduce("ReduceS
          reduce("ReduceProd", "fp32", [2, 16385], [1]), reduce("ReduceL2", "fp32", [131, 17, 23], [0, 1, 2]),
          reduce("ReduceSum", "fp32", [4099, 37], [0], kernels=2), reduce("ReduceMin", "fp16", [4096, 64], [0], kernels=2),
          reduce("ReduceSumSquare", "fp32", [7, 5, 61, 59], [0, 2, 3]), reduce("ReduceLogSumExp", "fp32", [1, 140001], [1]),
+         reduce("ReduceSum", "fp16", [4, 8, 64, 64], [0, 1, 2, 3], kernels=2), reduce("ReduceMax", "fp32", [63, 4, 32, 32], [0, 1, 2, 3], kernels=2),
          reduce("ReduceSum", "fp32", ["n"], [0], run={"n": 20011}), reduce("ReduceSum", "fp32", ["n"], [0], run={"n": 1}),
          reduce("ReduceMean", "fp16", ["n", "m"], [0, 1], run={"n": 211, "m": 97}),
          reduce("ReduceMax", "fp32", ["n", 24], [0], run={"n": 3001}),

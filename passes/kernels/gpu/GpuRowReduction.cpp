@@ -122,10 +122,25 @@ struct RowThreads {
   unsigned Lanes;  ///< elements that each loads at a time
 };
 
-/// Several short rows are a warp's where there are enough of them.
+/// Whether elements that follow each other in memory do so in the reduction:
+/// after the innermost loop are none but those of one iteration, as a window
+/// that had all of an axis leaves them.
+bool isAlongMemory(const Reduction &R) {
+  const unsigned *Place = llvm::find(R.Reduced, R.Innermost);
+  if (Place == R.Reduced.end())
+    return false;
+  return llvm::all_of(
+      ArrayRef(R.ReducedSizes).drop_front(Place + 1 - R.Reduced.begin()),
+      [](OpFoldResult Size) { return constantOf(Size) == 1; });
+}
+
+/// Several short rows are a warp's where there are enough of them. Vectors are
+/// loaded along the last loop alone.
 RowThreads chooseThreads(const Reduction &R, int64_t Row,
                          const target::Target &T) {
-  unsigned Lanes = R.lanesAlong(R.Innermost, T.Can.WidestAccess);
+  unsigned Lanes = R.Innermost == R.Reduced.back()
+                       ? R.lanesAlong(R.Innermost, T.Can.WidestAccess)
+                       : 1;
   if (Row > WarpRow && !hasBools(R))
     return {BlockThreads, Lanes};
   int64_t Rows = typicalProduct(R.ParallelSizes, 1);
@@ -203,8 +218,7 @@ static LogicalResult emitRowReduction(Reduction &R, const shape::Expr &Rows,
 
 FamilyAnswer queryGpuRowReduction(FusedKernel &Form, const target::Target &T) {
   std::optional<Reduction> Read = Reduction::read(Form, /*OrOnes=*/true);
-  if (!Read || !Read->isCombinable() || !Read->isInnermostReduced() ||
-      Read->Innermost != Read->Reduced.back())
+  if (!Read || !Read->isCombinable() || !isAlongMemory(*Read))
     return FamilyAnswer::refuse(RefusalKind::Form,
                                 "it is no reduction along rows of memory");
   auto R = std::make_shared<Reduction>(std::move(*Read));

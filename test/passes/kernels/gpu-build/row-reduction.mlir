@@ -106,3 +106,26 @@ func.func @kept_dims(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x64x1x1xf32>, memref<?x64x1x1xf32, strided<[64, 1, 1, 1]>>) -> ()
   return
 }
+
+// Parts of a reduction in two levels: axes of one element after those that vary.
+// CHECK-LABEL: gpu.module @row_of_parts
+// CHECK: kernel.schedule = #kernel.schedule<"row-reduction warp x1">
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c512 step %c32
+// CHECK: memref.load
+// CHECK: scf.yield
+// CHECK: gpu.shuffle xor
+func.func @row_of_parts(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [5, 16, 32, 1, 1], strides: [512, 32, 1, 1, 1] : memref<f32> to memref<5x16x32x1x1xf32, strided<[512, 32, 1, 1, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<5x16x32x1x1xf32, strided<[512, 32, 1, 1, 1]>> to tensor<5x16x32x1x1xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [5], strides: [1] : memref<f32> to memref<5xf32, strided<[1]>>
+  %y_empty = tensor.empty() : tensor<5xf32>
+  %y_init = arith.constant 0.0 : f32
+  %y_fill = linalg.fill ins(%y_init : f32) outs(%y_empty : tensor<5xf32>) -> tensor<5xf32>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d,e)->(a,b,c,d,e)>, affine_map<(a,b,c,d,e)->(a)>], iterator_types = ["parallel", "reduction", "reduction", "reduction", "reduction"]} ins(%x_t : tensor<5x16x32x1x1xf32>) outs(%y_fill : tensor<5xf32>) {
+    ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %y, %x : f32
+    linalg.yield %r : f32
+  } -> tensor<5xf32>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<5xf32>, memref<5xf32, strided<[1]>>) -> ()
+  return
+}
