@@ -34,7 +34,7 @@ def parse_arguments():
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose 'name type' matches")
     parser.add_argument("--arch", default="", help="targets (default: sm_80, sm_90a, sm_100a, sm_120a and portable; with --gpu this machine's)")
     parser.add_argument("--quick", action="store_true", help="a few cases for sm_90a, in seconds")
-    parser.add_argument("--part", metavar="K/N", help="every N-th case and type from the K-th on; kpc/N: K follows from kpc's bytes")
+    parser.add_argument("--part", metavar="K/N", help="every N-th case and type from the K-th on; list/N: K follows from the list's bytes")
     parser.add_argument("--known", type=pathlib.Path, default=HERE / "known.txt", help="the list (default: test/cliffs/known.txt)")
     parser.add_argument("--update", action="store_true", help="write the list")
     parser.add_argument("--json", type=pathlib.Path, help="all figures, one object a line")
@@ -60,12 +60,12 @@ def line(one):
             f"{one.launches:4} launches  {one.family}: {one.limit}")
 
 
-def part_of(pairs, listed, part, kpc):
+def part_of(pairs, listed, part, path):
     """Every N-th pair of a case and a type. Entries of the list come first, in its order: so all large causes are in each part."""
     which, _, count = part.partition("/")
     count = int(count)
-    # A build is always judged by the same part, and the next one by another.
-    number = zlib.crc32(kpc.read_bytes()) % count if which == "kpc" else int(which) - 1
+    # A tree is always judged by the same part, and by another when its list has changed.
+    number = zlib.crc32(path.read_bytes()) % count if which == "list" else int(which) - 1
     place = {key: number for number, key in enumerate(listed.entries)}
     print(f"part {number + 1}/{count}; --part {number + 1}/{count} takes it again")
     return sorted(pairs, key=lambda pair: place.get((pair[0].name, pair[1]), len(place)))[number::count]
@@ -104,7 +104,7 @@ def estimate(options):
         wanted = [(case, kind) for case, kind in wanted if listed.targets(case.name, kind)]
         print(f"{len(pairs) - len(wanted)} of {len(pairs)} pairs of a case and a type have not been swept; --all does")
     if options.part:
-        wanted = part_of(wanted, listed, options.part, options.kpc)
+        wanted = part_of(wanted, listed, options.part, options.known)
     start, rows = time.monotonic(), options.json and options.json.open("w")
 
     def report(one):
