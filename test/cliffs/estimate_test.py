@@ -239,7 +239,7 @@ class List(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             kpc = pathlib.Path(folder) / "kpc"
             kpc.write_bytes(b"a build")
-            first, second, own = (cliffs.part_of(pairs, listed, part, kpc) for part in ("1/2", "2/2", "kpc/2"))
+            first, second, own = (cliffs.part_of(pairs, listed, part, kpc) for part in ("1/2", "2/2", "list/2"))
         self.assertEqual([case.name for case, _ in first + second], ["c7", "c0", "c2", "c5", "c8", "c3", "c1", "c4", "c6", "c9"])
         self.assertIn(own, (first, second))
 

@@ -76,18 +76,18 @@ static std::string boundsText(const format::Model &M,
 }
 
 /// What the runtime launches for these sizes.
-static const format::Launch &chosenLaunch(const format::Model &M,
-                                          const format::Launch &L,
+static const format::Launch *chosenLaunch(const format::Model &M,
+                                          const format::Launch *L,
                                           const std::vector<int64_t> &Symbols) {
   auto Holds = [&](const format::SizeBound *B) {
     std::optional<int64_t> Size = evaluate(*M.exprs()->Get(B->size()), Symbols);
     return Size && B->min() <= *Size && *Size <= B->max();
   };
-  if (L.alternatives())
-    for (const format::Alternative *A : *L.alternatives())
+  if (L->alternatives())
+    for (const format::Alternative *A : *L->alternatives())
       if (!A->bounds() ||
           std::all_of(A->bounds()->begin(), A->bounds()->end(), Holds))
-        return *A->launch();
+        return A->launch();
   return L;
 }
 
@@ -108,7 +108,7 @@ static std::set<uint32_t> unreadBuffers(const format::Model &M,
       if (const auto *C = S->action_as_Copy())
         Unread.erase(C->source());
       const auto *L = S->action_as_Launch();
-      const auto *Params = L ? chosenLaunch(M, *L, Symbols).params() : nullptr;
+      const auto *Params = L ? chosenLaunch(M, L, Symbols)->params() : nullptr;
       for (uint32_t I = 0; I < sizeOf(Params); ++I)
         if (Params->Get(I)->kind() != format::ParamKind::Size &&
             (Params->Get(I)->access() & 1))
@@ -133,7 +133,7 @@ static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
                                const std::vector<KernelFacts> &Kernels,
                                const std::vector<int64_t> &Symbols) {
   LaunchFacts Out;
-  Out.Kernel = chosenLaunch(M, L, Symbols).kernel();
+  Out.Kernel = chosenLaunch(M, &L, Symbols)->kernel();
   Out.Name = textOf(L.name());
   if (L.source_nodes())
     for (const flatbuffers::String *Node : *L.source_nodes())
