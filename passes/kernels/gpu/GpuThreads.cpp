@@ -71,9 +71,17 @@ Value GpuWriter::block(gpu::Dimension D) {
 void GpuWriter::barrier() { gpu::BarrierOp::create(B, Loc); }
 
 void GpuWriter::clusterBarrier() {
-  // Arriving releases and waiting acquires (PTX ISA, barrier.cluster). There is
-  // no `.aligned`, because threads of a warp may come one by one.
+  arriveInCluster();
+  waitForCluster();
+}
+
+// Arriving releases and waiting acquires (PTX ISA, barrier.cluster). There is
+// no `.aligned`, because threads of a warp may come one by one.
+void GpuWriter::arriveInCluster() {
   NVVM::ClusterArriveOp::create(B, Loc, UnitAttr());
+}
+
+void GpuWriter::waitForCluster() {
   NVVM::ClusterWaitOp::create(B, Loc, UnitAttr());
 }
 

@@ -49,6 +49,9 @@ public:
   /// All threads of the cluster meet; what they wrote to shared memory before
   /// is seen by all.
   void clusterBarrier();
+  /// Its two halves. All threads arrive before any of them waits.
+  void arriveInCluster();
+  void waitForCluster();
   /// The one element of shared `Memory` of another block of the cluster.
   mlir::Value loadFromBlock(mlir::Value Memory, mlir::Value Block);
 

@@ -250,8 +250,11 @@ void RowNest::reduceBlocks(const RowReduction &R, Values &Partial) {
 void RowNest::finish(const RowReduction &R, Values Partial) {
   for (auto [V, Combiner] : llvm::zip_equal(Partial, R.Combiners))
     V = reduceThreads(Combiner, V);
-  if (S.Blocks > 1)
+  if (S.Blocks > 1) {
     reduceBlocks(R, Partial);
+    if (&R == &K.Reductions.back())
+      W.arriveInCluster();
+  }
   if (failed(combineInitial(W, R.Op, R.Combiners, Outer, Partial)))
     Result = failure();
   linalg::LinalgOp Op = R.Op;
@@ -511,9 +514,11 @@ static LogicalResult emitRows(RowKernel &K, const RowChoice &C,
         std::max(int32_t(ResidentThreads / S.blockThreads()), 1);
   }
   W.Emitter.setElementHook({});
-  // A block's shared memory is gone when it ends.
+  // A block's shared memory is gone when it ends. Others have arrived when they
+  // had read it, before they stored results: to arrive with stores under way is
+  // to wait for them.
   if (S.Blocks > 1)
-    W.clusterBarrier();
+    W.waitForCluster();
   return Nest.Result;
 }
 

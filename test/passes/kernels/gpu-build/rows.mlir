@@ -209,7 +209,7 @@ func.func @odd(%x: memref<f16>, %f: memref<f16>, %y: memref<f16>, %n: index {ker
 #whole = affine_map<(d0, d1) -> (d0, d1)>
 #outer = affine_map<(d0, d1) -> (d0)>
 
-// Two rows of 65536 would be two blocks. The eight blocks of a cluster share one, read the others' results, and end together.
+// Two rows of 65536 would be two blocks. The eight blocks of a cluster share one, read the others' results, and end together. They arrive before they store, so that nothing is under way.
 // CHECK-LABEL: gpu.func @few_long
 // CHECK-SAME: cluster = 8
 // CHECK-SAME: kernel.schedule = #kernel.schedule<"rows 1 x {{[0-9]+}} threads x {{[0-9]+}} x 8 cluster 8">
@@ -221,11 +221,11 @@ func.func @odd(%x: memref<f16>, %f: memref<f16>, %y: memref<f16>, %n: index {ker
 // CHECK: nvvm.mapa
 // CHECK-NEXT: llvm.load
 // CHECK-COUNT-3: gpu.shuffle xor
+// CHECK: nvvm.cluster.arrive
 // CHECK-NOT: vector.load
 // CHECK: arith.subf
 // CHECK: vector.store {{.*}} vector<8xf16>
-// CHECK: nvvm.cluster.arrive
-// CHECK-NEXT: nvvm.cluster.wait
+// CHECK: nvvm.cluster.wait
 // CHECK-NEXT: gpu.return
 func.func @few_long(%x: memref<f16>, %y: memref<f16>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [2, 65536], strides: [65536, 1]
