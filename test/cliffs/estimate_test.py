@@ -237,9 +237,9 @@ class List(unittest.TestCase):
         listed = self.listed(c7=known.Entry({"sm_90a": 10.0}, "slow"), c3=known.Entry({"sm_90a": 10.0}, "slow"))
         pairs = [(Case(f"c{number}", None), "f32") for number in range(10)]
         with tempfile.TemporaryDirectory() as folder:
-            kpc = pathlib.Path(folder) / "kpc"
-            kpc.write_bytes(b"a build")
-            first, second, own = (cliffs.part_of(pairs, listed, part, kpc) for part in ("1/2", "2/2", "list/2"))
+            path = pathlib.Path(folder) / "known.txt"
+            path.write_bytes(b"a list")
+            first, second, own = (cliffs.part_of(pairs, listed, part, path) for part in ("1/2", "2/2", "list/2"))
         self.assertEqual([case.name for case, _ in first + second], ["c7", "c0", "c2", "c5", "c8", "c3", "c1", "c4", "c6", "c9"])
         self.assertIn(own, (first, second))
 
