@@ -114,11 +114,14 @@ void readPtxasLog(std::string_view Log, Assembly &Into) {
   }
 }
 
+std::string spillText(int64_t Bytes) {
+  return "spills " + std::to_string(Bytes) + " bytes of registers";
+}
+
 std::string Assembly::slowdown() const {
   std::string Text;
-  if (!Kernels.empty() && Kernels.front().SpillStoreBytes > FewSpilledBytes)
-    Text = "spills " + std::to_string(Kernels.front().SpillStoreBytes) +
-           " bytes of registers";
+  if (!Kernels.empty() && Kernels.front().SpillStoreBytes > 0)
+    Text = spillText(Kernels.front().SpillStoreBytes);
   for (const std::string &Line : Warnings) {
     size_t At = Line.find("C75");
     if (At == std::string::npos)

@@ -54,10 +54,14 @@ struct KernelUsage {
   int32_t Barriers = 0;
 };
 
-/// A thread's spilled bytes that slow nothing down: addresses that no loop
-/// changes, stored once. On an H200 two convolutions that spill 8 and 24 bytes
-/// took 0.88 and 0.96 of the time of the same that compute them anew.
+/// A thread's spilled bytes that are no reason to warn of a kernel where no
+/// schedule has none: addresses that no loop changes, stored once. On an H200
+/// two convolutions that spill 8 and 24 bytes took 0.88 and 0.96 of the time of
+/// the same that compute them anew.
 inline constexpr int64_t FewSpilledBytes = 32;
+
+/// "spills 24 bytes of registers"
+std::string spillText(int64_t Bytes);
 
 struct Assembly {
   /// Not empty: it failed; the lines that ptxas printed.
@@ -68,9 +72,8 @@ struct Assembly {
   double Seconds = 0;
   bool ok() const { return Error.empty(); }
   /// What makes the first kernel slow, in words: "spills 744 bytes of
-  /// registers", if they are more than a few, and "reports a loss of speed
-  /// (C7510)", which is how it says that it serialises instructions. Empty:
-  /// nothing.
+  /// registers", "reports a loss of speed (C7510)", which is how it says that
+  /// it serialises instructions. Empty: nothing.
   std::string slowdown() const;
 };
 

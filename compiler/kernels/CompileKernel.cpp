@@ -204,6 +204,9 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
     }
     PassedOver.push_back(Next.Schedule + ": ptxas " + Kernel->Slowed);
   }
+  if (First->SpillBytes <= nvptx::FewSpilledBytes &&
+      First->Slowed == nvptx::spillText(First->SpillBytes))
+    First->Slowed.clear();
   return First;
 }
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/kernels/KernelPhase.h"
-#include "codegen/nvptx/Ptxas.h"
 #include "compiler/Listing.h"
 #include "compiler/kernels/CompileCustom.h"
 #include "compiler/kernels/KernelBatch.h"
@@ -166,11 +165,11 @@ void KernelPhase::addVariants(ModuleOp Module, const target::Target &T,
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Builders estimate registers; the assembler knows. A variant that spills more
-/// than a few is no gain over the kernel for all sizes, which serves its sizes
+/// Builders estimate registers; the assembler knows. A variant that spills is
+/// no gain over the kernel for all sizes, which serves its sizes
 /// then.
 static bool isWorthKeeping(const KernelJob &Job, const CompiledKernel &Kernel) {
-  return Job.VariantOf.empty() || Kernel.SpillBytes <= nvptx::FewSpilledBytes;
+  return Job.VariantOf.empty() || Kernel.SpillBytes <= 0;
 }
 
 static void count(TargetReport &Summary, const target::Target &T,
