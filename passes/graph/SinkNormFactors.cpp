@@ -140,6 +140,13 @@ bool isForeign(Value V) {
          isReturned(V);
 }
 
+/// Whether an op's result may change by far with a small change of its operand,
+/// so that it is stored in f32 (StoredValues.cpp).
+bool isSensitive(Operation *Op) {
+  return isa<ReduceOp, ExpOp, Expm1Op, LogOp, Log1pOp, PowOp, SqrtOp, RsqrtOp,
+             ReciprocalOp, CumSumOp>(Op);
+}
+
 class Sinker {
 public:
   Sinker(shape::Facts Facts, const NodePatterns &Kept)
@@ -170,13 +177,34 @@ private:
                            Sum = Dims[1].asConstant();
     return Rows && schedule::isForFewRows(*Rows, *Rows, /*Plain=*/true) &&
            Sum && *Sum % KDivisor == 0 && !isForeign(Norm.X) &&
-           !Norm.Result.use_empty() &&
+           !mayStayWide(Norm.X) && !Norm.Result.use_empty() &&
            llvm::all_of(Norm.Result.getUses(), [&](OpOperand &Use) {
              auto Gemm = dyn_cast<MatmulOp>(Use.getOwner());
              return Gemm && Use.getOperandNumber() == 0 && !Kept.match(Gemm) &&
                     typeOf(Gemm.getB()).getRank() == 2 &&
                     isConstant(Gemm.getB()) && isOwnWeight(Gemm.getB());
            });
+  }
+
+  /// Whether `X` is stored in f32 without the rewrite, or in a type of the
+  /// user's choice: then its norm alone is narrow, as where a norm's result is
+  /// added to what comes in.
+  bool mayStayWide(Value X) {
+    constexpr size_t MostOps = 2048;
+    SetVector<Operation *> Seen;
+    auto Add = [&](Value V) {
+      if (Operation *Def = V.getDefiningOp())
+        Seen.insert(Def);
+    };
+    Add(X);
+    for (size_t I = 0; I < Seen.size(); ++I) {
+      Operation *Op = Seen[I];
+      if (Kept.match(Op) || isSensitive(Op) || Seen.size() > MostOps)
+        return true;
+      if (Op->hasTrait<ElementwiseTrait>() || isa<BroadcastOp, ReshapeOp>(Op))
+        llvm::for_each(Op->getOperands(), Add);
+    }
+    return false;
   }
 
   void sink(const RowNorm &Norm, MatmulOp Gemm) {

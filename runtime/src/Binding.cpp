@@ -404,12 +404,16 @@ private:
 
   bool writesUnread(const format::Launch &L,
                     const std::vector<uint8_t> &IsRead) {
-    for (const format::Param *P : format::each(L.params()))
-      if (P->kind() != format::ParamKind::Size && (P->access() & 2) &&
-          (IsRead[P->buffer()] ||
-           T.buffers()->Get(P->buffer())->kind() != format::BufferKind::Arena))
+    bool Writes = false;
+    for (const format::Param *P : format::each(L.params())) {
+      if (P->kind() == format::ParamKind::Size || !(P->access() & 2))
+        continue;
+      Writes = true;
+      if (IsRead[P->buffer()] ||
+          T.buffers()->Get(P->buffer())->kind() != format::BufferKind::Arena)
         return false;
-    return true;
+    }
+    return Writes;
   }
 
   Status copy(const format::Copy &C, size_t Index, BoundStep &S) {

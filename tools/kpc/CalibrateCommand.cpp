@@ -194,7 +194,6 @@ bool Calibration::takeOutputs(const Outputs &Out, const std::string &Sample) {
   return true;
 }
 
-/// What the plan stores would be stored in 16 bits by another precision.
 /// Masks write the least number of f32 or bf16 for minus infinity, and its sum
 /// with a score is that number again. In 16 bits it is minus infinity, too.
 static bool standsForInfinity(float V) {
@@ -202,6 +201,7 @@ static bool standsForInfinity(float V) {
   return V <= LeastBf16;
 }
 
+/// What the plan stores would be stored in 16 bits by another precision.
 bool Calibration::takeStored(Session &S) {
   for (int32_t I = 0; I < kpc_session_value_count(S.c()); ++I) {
     kpc_named_tensor Info;

@@ -44,6 +44,28 @@ func.func @two_products(%in: !x) -> !y {
   return %y : !y
 }
 
+// What a norm's result is added to is stored in f32, and its norm alone is narrow.
+// CHECK-LABEL: @after_a_norm(
+// CHECK: graph.reciprocal
+// CHECK: %[[N:.*]] = graph.mul %
+// CHECK-NEXT: graph.matmul %[[N]], %
+func.func @after_a_norm(%in: !x, %scale: !r) -> !y {
+  %w = graph.weight "m#w" [] : !w
+  %root.0 = graph.rsqrt %scale : !r
+  %factors.0 = graph.broadcast %root.0 : !r to !x
+  %normed.0 = graph.mul %in, %factors.0 : !x
+  %x = graph.add %in, %normed.0 : !x
+  %squares = graph.mul %x, %x : !x
+  %sum = graph.reduce sum, %squares axes [1] : !x
+  %column = graph.reshape %sum : !graph.tensor<[n], f32> to !r
+  %root = graph.sqrt %column : !r
+  %factor = graph.reciprocal %root : !r
+  %factors = graph.broadcast %factor : !r to !x
+  %normed = graph.mul %x, %factors : !x
+  %y = graph.matmul %normed, %w : !x, !w
+  return %y : !y
+}
+
 // CHECK-LABEL: @without_weight(
 // CHECK: %[[W:.*]] = graph.weight "m#w"
 // CHECK: %[[X:.*]] = graph.add %arg0, %arg0

@@ -42,8 +42,10 @@ static constexpr int64_t ColumnsWarp = 1, WarpLanes = 32;
 static constexpr double LeastAdded = -0x1p120;
 
 bool AttentionHopper::beginsWithColumns() {
-  // What is divided by a scale of 2^-20 stays in range.
-  return !A.hasSoftcap() && A.Op.getScale().convertToDouble() > 0x1p-20;
+  // What is divided by a scale of 2^-20 stays in range, and so does the least
+  // addend times one of 2^7.
+  double OfScores = A.Op.getScale().convertToDouble();
+  return !A.hasSoftcap() && OfScores > 0x1p-20 && OfScores < 0x1p7;
 }
 
 void AttentionHopper::declareColumns() {

@@ -374,9 +374,11 @@ std::optional<GemmMatch::RowSquares> GemmMatch::squares() const {
         llvm::any_of(Ty.getShape().drop_front(),
                      [](int64_t Size) { return Size != 1; }))
       return std::nullopt;
-    for (Operation *Tensor : View->getUsers())
-      if (isa<bufferization::ToTensorOp>(Tensor))
-        Found.Tensors.push_back(Tensor->getResult(0));
+    for (Operation *Tensor : View->getUsers()) {
+      if (!isa<bufferization::ToTensorOp>(Tensor))
+        return std::nullopt;
+      Found.Tensors.push_back(Tensor->getResult(0));
+    }
   }
   return Found;
 }
