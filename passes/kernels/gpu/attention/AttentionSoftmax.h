@@ -142,7 +142,7 @@ protected:
   tile::ColumnType ColumnTy, PartsTy;
   Value QueryCount, KeyCount;        ///< index
   Value Queries32, Keys32, Offset32; ///< i32; Offset32 null: no triangle
-  double Scale = 1; ///< of scores, for powers of two; 1 with a bias
+  double Scale = 1; ///< of scores, for powers of two; 1 where they have it
   mlir::LogicalResult Result = mlir::success();
 };
 
