@@ -24,6 +24,7 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/NodePatterns.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/StoredValues.h"
 #include "passes/schedule/GemvSchedule.h"
 
 using namespace mlir;
@@ -138,13 +139,6 @@ bool isForeign(Value V) {
     V = View.getX();
   return isa<BlockArgument>(V) || isa<CustomOp>(V.getDefiningOp()) ||
          isReturned(V);
-}
-
-/// Whether an op's result may change by far with a small change of its operand,
-/// so that it is stored in f32 (StoredValues.cpp).
-bool isSensitive(Operation *Op) {
-  return isa<ReduceOp, ExpOp, Expm1Op, LogOp, Log1pOp, PowOp, SqrtOp, RsqrtOp,
-             ReciprocalOp, CumSumOp>(Op);
 }
 
 class Sinker {

@@ -30,6 +30,13 @@ using namespace kpc;
 using namespace kpc::graph;
 using kpc::shape::Expr;
 
+bool graph::isSensitive(Operation *Op) {
+  if (auto Window = dyn_cast<WindowOp>(Op))
+    return Window.getKind() == ReduceKind::sum;
+  return isa<ReduceOp, ExpOp, Expm1Op, LogOp, Log1pOp, PowOp, SqrtOp, RsqrtOp,
+             ReciprocalOp, CumSumOp>(Op);
+}
+
 namespace {
 
 /// The value whose memory `V` is.
@@ -97,15 +104,6 @@ bool isHuge(Operation *Op) {
   std::optional<double> Number =
       isa<ConstantOp>(Op) ? splatValue(Op->getResult(0)) : std::nullopt;
   return Number && std::isfinite(*Number) && std::abs(*Number) > MostOfF16;
-}
-
-/// Ops whose results lose too much in 16 bits: range or cancellation, which is
-/// what becomes of a row's greatest element.
-bool isSensitive(Operation *Op) {
-  if (auto Window = dyn_cast<WindowOp>(Op))
-    return Window.getKind() == ReduceKind::sum;
-  return isa<ReduceOp, ExpOp, Expm1Op, LogOp, Log1pOp, PowOp, SqrtOp, RsqrtOp,
-             ReciprocalOp, CumSumOp>(Op);
 }
 
 /// Ops each of whose result's elements is one of an operand's, or zero: narrow

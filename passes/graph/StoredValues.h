@@ -12,6 +12,10 @@
 
 namespace kpc::graph {
 
+/// Ops whose results lose too much in 16 bits: range or cancellation, which is
+/// what becomes of a row's greatest element.
+bool isSensitive(mlir::Operation *Op);
+
 /// The f32 weights and results of regions that are to be stored narrow, in the
 /// order of the function. `WideShare`: small values stay wide while all such
 /// together are at most one of so many elements, of weights and of results

@@ -30,7 +30,7 @@ constexpr int64_t MostSums = 128, MostSumsBesideMore = 64;
 /// Bytes of the narrowest line of results, and at whose multiples stages begin:
 /// where the pattern of the widest one repeats.
 constexpr int64_t LeastLine = 32, StageUnit = 1024;
-/// Registers of a thread beside its sums: the pixels of a step, places of
+/// Registers of a thread without its sums: the pixels of a step, places of
 /// copies and results. With 64 sums 128 are enough on sm_80 and sm_90a
 /// (ptxas 13.0).
 constexpr int64_t OtherRegisters = 64;
@@ -203,7 +203,7 @@ schedule::readConvHaloSchedule(const std::string &Text,
       !takeNumber(Rest, " warpgroups ", S.Warpgroups) ||
       !takeNumber(Rest, " stages ", S.Stages))
     return std::nullopt;
-  // What is printed must be what was read: nothing stands behind it.
+  // What is printed must be what was read: nothing follows it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
   return costOf(S, Shape, T);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the schedules of kernels on mma.sync count with, beside the target's
-/// descriptor: rates of one multiprocessor, measured on an H200.
+/// What the schedules of kernels on mma.sync count with, apart from the
+/// target's descriptor: rates of one multiprocessor, measured on an H200.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_SCHEDULE_SYNCCOSTS_H
@@ -20,8 +20,9 @@ namespace kpc::schedule::sync {
 
 /// Of the peak rate, where that is another instruction's (wgmma, tcgen05).
 inline constexpr double SyncShare = 0.62;
-/// ldmatrix.x4 for each mma.sync that shared memory keeps up with, beside what
-/// copies write: 4 cycles of it each, where sm_90 begins 0.62 products a cycle.
+/// ldmatrix.x4 for each mma.sync that shared memory keeps up with, apart from
+/// what copies write: 4 cycles of it each, where sm_90 begins 0.62 products a
+/// cycle.
 inline constexpr double LoadsPerProduct = 0.3;
 /// Threads of a multiprocessor that hide each other's waits.
 inline constexpr double BusyThreads = 512, FewThreadsShare = 0.9;
@@ -34,7 +35,7 @@ inline constexpr double SlotsPerPiece = 3;
 inline constexpr double LaunchTime = 2.0;
 /// Of targets without figures.
 inline constexpr double AnySmCount = 100, AnyTflops = 100;
-/// Registers of a thread beside its accumulators.
+/// Registers of a thread without its accumulators.
 inline constexpr int64_t OtherRegisters = 96;
 /// What the system keeps of shared memory for each block.
 inline constexpr int64_t SystemShared = 1024;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/src/Binding.h"
+#include "runtime/format/BufferReads.h"
 #include "runtime/format/ElementType.h"
 #include "runtime/src/SymbolCheck.h"
 
@@ -368,29 +369,18 @@ private:
     return success();
   }
 
-  // Alternatives need not read all that the planned kernel reads. Launches are
-  // left out that write only what no step reads then.
+  // Launches are left out whose results no step reads at these sizes.
   void leaveOutUnread() {
-    std::vector<uint8_t> IsRead(format::count(T.buffers()));
-    auto Mark = [&](const format::Launch &L) {
-      for (const format::Param *P : format::each(L.params()))
-        if (P->kind() != format::ParamKind::Size && (P->access() & 1))
-          IsRead[P->buffer()] = 1;
-    };
-    for (const format::Control *C : format::each(T.controls()))
-      if (C->condition() != None)
-        IsRead[C->condition()] = 1;
-    size_t Index = 0;
+    format::BufferReads Reads(T);
+    uint32_t Index = 0;
     for (const format::Step *Step : format::each(T.steps())) {
       const auto *L = Step->action_as_Launch();
-      if (const auto *C = Step->action_as_Copy())
-        IsRead[C->source()] = 1;
-      if (L && isOutside(uint32_t(Index))) {
-        Mark(*L);
+      if (L && isOutside(Index)) {
+        Reads.add(*L);
         for (const format::Alternative *A : format::each(L->alternatives()))
-          Mark(*A->launch());
+          Reads.add(*A->launch());
       } else if (L && !Out.Steps[Index].Empty) {
-        Mark(*chosen(*L));
+        Reads.add(*chosen(*L));
       }
       ++Index;
     }
@@ -398,22 +388,8 @@ private:
     for (const format::Step *Step : format::each(T.steps())) {
       BoundStep &S = Out.Steps[Index++];
       if (const auto *L = Step->action_as_Launch(); L && !S.Empty)
-        S.Empty = writesUnread(*L, IsRead);
+        S.Empty = Reads.isUnread(*L);
     }
-  }
-
-  bool writesUnread(const format::Launch &L,
-                    const std::vector<uint8_t> &IsRead) {
-    bool Writes = false;
-    for (const format::Param *P : format::each(L.params())) {
-      if (P->kind() == format::ParamKind::Size || !(P->access() & 2))
-        continue;
-      Writes = true;
-      if (IsRead[P->buffer()] ||
-          T.buffers()->Get(P->buffer())->kind() != format::BufferKind::Arena)
-        return false;
-    }
-    return Writes;
   }
 
   Status copy(const format::Copy &C, size_t Index, BoundStep &S) {

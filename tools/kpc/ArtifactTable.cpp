@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ArtifactTable.h"
+#include "runtime/format/BufferReads.h"
 #include "runtime/format/Conditional.h"
 #include "tools/kpc/ArtifactExpr.h"
 #include "tools/kpc/StepWaits.h"
@@ -91,41 +92,16 @@ static const format::Launch *chosenLaunch(const format::Model &M,
   return L;
 }
 
-/// The buffers that no step reads for these sizes.
-/// The runtime leaves launches out that write such buffers alone (Binding.cpp).
-static std::set<uint32_t> unreadBuffers(const format::Model &M,
-                                        const format::Target &T,
-                                        const std::vector<int64_t> &Symbols) {
-  std::set<uint32_t> Unread;
-  for (uint32_t I = 0; I < sizeOf(T.buffers()); ++I)
-    if (T.buffers()->Get(I)->kind() == format::BufferKind::Arena)
-      Unread.insert(I);
-  if (T.controls())
-    for (const format::Control *C : *T.controls())
-      Unread.erase(C->condition());
+/// What the steps of a plan read for these sizes.
+static format::BufferReads readsOf(const format::Model &M,
+                                   const format::Target &T,
+                                   const std::vector<int64_t> &Symbols) {
+  format::BufferReads Reads(T);
   if (T.steps())
-    for (const format::Step *S : *T.steps()) {
-      if (const auto *C = S->action_as_Copy())
-        Unread.erase(C->source());
-      const auto *L = S->action_as_Launch();
-      const auto *Params = L ? chosenLaunch(M, L, Symbols)->params() : nullptr;
-      for (uint32_t I = 0; I < sizeOf(Params); ++I)
-        if (Params->Get(I)->kind() != format::ParamKind::Size &&
-            (Params->Get(I)->access() & 1))
-          Unread.erase(Params->Get(I)->buffer());
-    }
-  return Unread;
-}
-
-static bool isLeftOut(const format::Launch &L,
-                      const std::set<uint32_t> &Unread) {
-  for (uint32_t I = 0; I < sizeOf(L.params()); ++I) {
-    const format::Param &P = *L.params()->Get(I);
-    if (P.kind() != format::ParamKind::Size && (P.access() & 2) &&
-        !Unread.count(P.buffer()))
-      return false;
-  }
-  return true;
+    for (const format::Step *S : *T.steps())
+      if (const auto *L = S->action_as_Launch())
+        Reads.add(*chosenLaunch(M, L, Symbols));
+  return Reads;
 }
 
 static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
@@ -347,7 +323,7 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
     }
   }
   size_t Step = 0;
-  std::set<uint32_t> Unread = unreadBuffers(M, T, Symbols);
+  format::BufferReads Reads = readsOf(M, T, Symbols);
   if (T.steps())
     for (const format::Step *S : *T.steps()) {
       std::optional<int64_t> Runs = runsOf(Out, Step++);
@@ -357,7 +333,7 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
         addPlaces(M, T, *L, Symbols, Placed, Out.Kernels);
         Out.Launches.push_back(launchFacts(M, T, *L, Out.Kernels, Symbols));
         LaunchFacts &Launch = Out.Launches.back();
-        Launch.LeftOut = isLeftOut(*L, Unread);
+        Launch.LeftOut = Reads.isUnread(*L);
         Out.Kernels[Launch.Kernel].Launches += !Launch.LeftOut;
         Launch.Flops = product(Launch.Flops, Runs);
         Launch.Bytes = product(Launch.Bytes, Runs);

@@ -7,10 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "GemmText.h"
 
-using namespace kpc;
-using namespace kpc::testing;
+namespace kpc::testing {
 
-KernelText testing::textOf(const Product &P) {
+KernelText textOf(const Product &P) {
   std::string N = std::to_string(P.Columns), Depth = std::to_string(P.Sum),
               T = P.Type;
   std::vector<std::string> B;
@@ -60,7 +59,7 @@ KernelText testing::textOf(const Product &P) {
   return K;
 }
 
-KernelText testing::gateOf(const Product &P) {
+KernelText gateOf(const Product &P) {
   std::string N = std::to_string(P.Columns), Depth = std::to_string(P.Sum),
               T = P.Type;
   std::vector<std::string> Right =
@@ -97,7 +96,7 @@ KernelText testing::gateOf(const Product &P) {
   return K;
 }
 
-KernelText testing::turnedOf(const RotatedHeads &H) {
+KernelText turnedOf(const RotatedHeads &H) {
   std::string Count = std::to_string(H.Count), Half = std::to_string(H.Half),
               Depth = std::to_string(H.Sum);
   std::string Outer = H.Neighbours ? Half : "2",
@@ -135,3 +134,5 @@ KernelText testing::turnedOf(const RotatedHeads &H) {
             "%r");
   return K;
 }
+
+} // namespace kpc::testing

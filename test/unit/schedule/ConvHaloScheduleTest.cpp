@@ -60,7 +60,7 @@ TEST(ConvHaloSchedule, RefusesWhatHasNoRoom) {
       isLegal("conv_halo 16x16x32 warpgroups 4 stages 2", Shape, "sm_90a"));
   EXPECT_FALSE(
       isLegal("conv_halo 16x16x32 warpgroups 4 stages 2", Shape, "sm_86"));
-  // Not a power of two, parts of a matrix, too many sums, text behind it.
+  // Not a power of two, parts of a matrix, too many sums, text after it.
   for (const char *Text : {"conv_halo 12x16x32 warpgroups 1 stages 1",
                            "conv_halo 16x8x32 warpgroups 1 stages 1",
                            "conv_halo 16x16x128 warpgroups 1 stages 1",

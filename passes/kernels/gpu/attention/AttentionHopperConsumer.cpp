@@ -95,7 +95,7 @@ Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
   auto Pending = tile::PendingType::get(W.B.getContext(), ScoresTy);
   auto [Stage, Keys] = waitFor(PipeK, KeyCursor);
   bool Begins = PipeM && beginsWithColumns();
-  // They are as old as the keys. A wait behind the product would cost time.
+  // They are as old as the keys. A wait after the GEMM would cost time.
   Value Columns = PipeM ? waitFor(PipeM, KeyCursor).first : Value();
   Value Numbers = Begins ? columnsIn(Columns) : Value();
   if (takesTurns())
