@@ -107,7 +107,7 @@ Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
   if (takesTurns())
     tile::PassTurnOp::create(W.B, W.Loc);
   Value Scores = tile::AwaitOp::create(W.B, W.Loc, ScoresTy, Product,
-                                       /*keep=*/Meanwhile ? 1 : 0);
+                                       /*in_flight=*/Meanwhile ? 1 : 0);
   tile::ReleaseOp::create(W.B, W.Loc, PipeK, Stage);
   Scores = capped(Scores);
   return PipeM && !Begins ? withColumns(Scores, columnsIn(Columns)) : Scores;
