@@ -55,6 +55,13 @@ std::pair<Value, Value> broadcastOperand(MulOp Op) {
   return {};
 }
 
+/// Whether all elements of `V` are one number: of known sizes a constant.
+bool isRepeated(Value V) {
+  auto Repeated = V.getDefiningOp<BroadcastOp>();
+  return (Repeated && typeOf(Repeated.getX()).getNumElements() == Expr(1)) ||
+         splatValue(V);
+}
+
 /// Whether `Factor` is made of the sums of squares of the rows of `X`, and
 /// otherwise of what is the same for all rows.
 bool isOfSquares(Value Factor, Value X) {
@@ -73,8 +80,7 @@ bool isOfSquares(Value Factor, Value X) {
       return false;
     Value Next;
     for (Value V : Def->getOperands()) {
-      auto Repeated = V.getDefiningOp<BroadcastOp>();
-      if (Repeated && typeOf(Repeated.getX()).getNumElements() == Expr(1))
+      if (isRepeated(V))
         continue;
       if (Next)
         return false;

@@ -44,6 +44,29 @@ func.func @two_products(%in: !x) -> !y {
   return %y : !y
 }
 
+// Of known sizes, what is the same for all rows is a constant of their number.
+// CHECK-LABEL: @known_rows(
+// CHECK: %[[X:.*]] = graph.add %arg0, %arg0
+// CHECK: %[[R:.*]] = graph.reciprocal
+// CHECK: %[[Z:.*]] = graph.matmul %[[X]], %
+// CHECK: %[[F:.*]] = graph.broadcast %[[R]] : <[4, 1], f32> to <[4, 128], f32>
+// CHECK: graph.mul %[[Z]], %[[F]]
+func.func @known_rows(%in: !graph.tensor<[4, 64], f32>) -> !graph.tensor<[4, 128], f32> {
+  %w = graph.weight "m#w" [] : !w
+  %x = graph.add %in, %in : !graph.tensor<[4, 64], f32>
+  %squares = graph.mul %x, %x : !graph.tensor<[4, 64], f32>
+  %sum = graph.reduce sum, %squares axes [1] : !graph.tensor<[4, 64], f32>
+  %column = graph.reshape %sum : !graph.tensor<[4], f32> to !graph.tensor<[4, 1], f32>
+  %counts = graph.constant dense<64.0> : tensor<4x1xf32>
+  %mean = graph.div %column, %counts : !graph.tensor<[4, 1], f32>
+  %root = graph.sqrt %mean : !graph.tensor<[4, 1], f32>
+  %factor = graph.reciprocal %root : !graph.tensor<[4, 1], f32>
+  %factors = graph.broadcast %factor : !graph.tensor<[4, 1], f32> to !graph.tensor<[4, 64], f32>
+  %normed = graph.mul %x, %factors : !graph.tensor<[4, 64], f32>
+  %y = graph.matmul %normed, %w : !graph.tensor<[4, 64], f32>, !w
+  return %y : !graph.tensor<[4, 128], f32>
+}
+
 // What a norm's result is added to is stored in f32, and its norm alone is narrow.
 // CHECK-LABEL: @after_a_norm(
 // CHECK: graph.reciprocal
