@@ -33,28 +33,10 @@ static std::string namesOf(ModuleOp Kernels) {
   return Names;
 }
 
-/// Our own attributes mean nothing to LLVM.
-static void dropOwnAttributes(ModuleOp Kernels) {
-  Kernels.walk([](Operation *Op) {
-    SmallVector<StringAttr> Own;
-    for (NamedAttribute Attr : Op->getDiscardableAttrs())
-      if (Attr.getName().strref().starts_with("kpc."))
-        Own.push_back(Attr.getName());
-    for (StringAttr Name : Own)
-      Op->removeDiscardableAttr(Name);
-    if (auto Func = dyn_cast<FunctionOpInterface>(Op))
-      for (unsigned I = 0; I < Func.getNumArguments(); ++I)
-        for (NamedAttribute Attr : llvm::to_vector(Func.getArgAttrs(I)))
-          if (Attr.getName().strref().starts_with("kpc."))
-            Func.removeArgAttr(I, Attr.getName());
-  });
-}
-
 llvm::Expected<std::string> compileToObject(ModuleOp Kernels,
                                             const HostTargetOptions &Options,
                                             const HostListings &Listings) {
   std::string Names = namesOf(Kernels);
-  dropOwnAttributes(Kernels);
   if (failed(lowerHostKernels(Kernels, Options)))
     return llvm::createStringError("host code generation failed for %s",
                                    Names.c_str());

@@ -175,8 +175,27 @@ static LogicalResult convertToLlvm(ModuleOp Kernels,
   return Passes.run(Kernels);
 }
 
+/// What the kernel dialect says of functions and arguments means nothing to
+/// LLVM, and does not hold of pointers.
+static void dropKernelAttributes(ModuleOp Kernels) {
+  auto IsOurs = [](NamedAttribute Attr) {
+    return isa_and_present<kernel::KernelDialect>(Attr.getNameDialect());
+  };
+  for (auto Func : Kernels.getOps<func::FuncOp>()) {
+    for (NamedAttribute Attr : llvm::to_vector(Func->getDiscardableAttrs()))
+      if (IsOurs(Attr))
+        Func->removeDiscardableAttr(Attr.getName());
+    for (unsigned I = 0; I < Func.getNumArguments(); ++I)
+      for (NamedAttribute Attr :
+           llvm::to_vector(cast<FunctionOpInterface>(*Func).getArgAttrs(I)))
+        if (IsOurs(Attr))
+          Func.removeArgAttr(I, Attr.getName());
+  }
+}
+
 LogicalResult lowerHostKernels(ModuleOp Kernels,
                                const HostTargetOptions &Options) {
+  dropKernelAttributes(Kernels);
   PassManager Passes(Kernels.getContext());
   Passes.addPass(createCanonicalizerPass());
   Passes.addPass(kernels::createExpandMathPass());

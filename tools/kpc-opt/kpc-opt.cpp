@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/host/HostLowering.h"
 #include "dialects/RegisterDialects.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/RegisterPasses.h"
@@ -14,6 +15,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry Registry;
   kpc::registerDialects(Registry);
   kpc::registerPasses();
+  kpc::codegen::registerHostLoweringPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "kpc optimizer driver\n", Registry));
 }
