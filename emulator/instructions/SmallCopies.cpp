@@ -40,6 +40,29 @@ private:
   std::vector<Piece> Pieces;
 };
 
+/// Where `Read` bytes come from: the address is a multiple of all bytes, but no
+/// others are read (PTX ISA, "cp.async": src-size).
+const uint8_t *locateRead(Warp &W, const Instruction &Global, uint64_t Address,
+                          unsigned Lane, unsigned Read) {
+  if (Address % Global.Bytes) {
+    W.report(FindingKind::Misaligned, Global, Lane,
+             "the global address is no multiple of the size");
+    return nullptr;
+  }
+  // In pieces that are aligned as well.
+  unsigned Unit = Read & (0u - Read);
+  const uint8_t *First = nullptr;
+  for (unsigned Byte = 0; Byte < Read; Byte += Unit) {
+    const uint8_t *One =
+        W.locate(Global, Address + Byte, Unit, MemoryUse::Read, Lane);
+    if (!One)
+      return nullptr;
+    if (!First)
+      First = One;
+  }
+  return First;
+}
+
 /// Source[1]: the bytes that are read, if fewer than Bytes.
 void copySmall(Warp &W, const Instruction &I, uint32_t Mask) {
   const AddressOperand *A = addresses(W, I);
@@ -60,12 +83,9 @@ void copySmall(Warp &W, const Instruction &I, uint32_t Mask) {
     P.To = W.locateAsync(I, To, I.Bytes, MemoryUse::Write, L, By);
     if (!P.To)
       return;
-    if (P.Read) {
-      P.From =
-          W.locate(Global, W.addressOf(A[1], L), I.Bytes, MemoryUse::Read, L);
-      if (!P.From)
-        return;
-    }
+    if (P.Read &&
+        !(P.From = locateRead(W, Global, W.addressOf(A[1], L), L, P.Read)))
+      return;
     Pieces.push_back(P);
   }
   uint64_t Id =

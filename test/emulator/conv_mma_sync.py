@@ -19,6 +19,8 @@ MOST_PLACES = 2_000  # of all images: more take long here
 
 GROUPED = models.Case((9, 7), 64, 64, groups=16, batch=2, residual=True)
 WIDE = models.Case((9, 7), 40, 72, batch=3)
+# A line of the first operand ends within 16 bytes, where its memory does.
+ONE_CHANNEL = models.Case((33, ), 1, 16, (1, ), batch=1, type="fp32")
 FORCED = [(GROUPED, "64x64x64 warpgroup 64x64 stages 3 group_m 2"), (GROUPED, "128x64x32 warpgroup 128x64 stages 4 group_m 1 groups 2"),
           (GROUPED, "64x64x32 warpgroup 64x32 stages 2 group_m 7 groups 8"), (GROUPED, "64x64x64 warpgroup 64x64 stages 4 group_m 3 groups 16"),
           (WIDE, "128x128x64 warpgroup 128x64 stages 3 group_m 2"), (WIDE, "64x128x32 warpgroup 64x64 stages 5 group_m 1"),
@@ -52,7 +54,7 @@ def cases(target):
     tf32 = [dataclasses.replace(shape, type="fp32", channels=shape.channels // 8 * 8) for shape in (GROUPED, WIDE)]
     # What is for every chip has no room for the schedules that are forced on one.
     forced = enumerate(FORCED if target != "portable" else [], 1)
-    return [*map(case, small), *(case(shape, number, schedule) for number, (shape, schedule) in forced),
+    return [*map(case, small), case(ONE_CHANNEL), *(case(shape, number, schedule) for number, (shape, schedule) in forced),
             *(case(shape, 99) for shape in tf32 if target != "sm_90a"),
             *(case(shape, 98, options=("--precision", "fp32")) for shape in tf32 if target not in ("sm_120a", "sm_121a", "sm_110a")),
             *(dynamic(shape) for shape in small if (1 < shape.groups < shape.channels and not shape.residual) or (shape.transposed and shape.type == "fp16"))]

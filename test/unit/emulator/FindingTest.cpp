@@ -28,6 +28,23 @@ TEST(Finding, OutOfBounds) {
             "out-of-bounds");
 }
 
+/// cp.async reads src-size bytes and no others, from a multiple of all.
+TEST(Finding, SourceBytesOfACopy) {
+  auto Copy = [](const std::string &At, const std::string &Bytes) {
+    return "mov.u32 %r2, tile; cp.async.cg.shared.global [%r2], [%rd0" + At +
+           "], 16, " + Bytes +
+           "; cp.async.wait_all; ld.shared.u32 %r3, [tile+8];"
+           "ld.shared.u32 %r4, [tile+12]; st.global.u32 [%rd1], %r3;"
+           "st.global.u32 [%rd1+4], %r4;";
+  };
+  test::Setup S{.Input = {5, 6, 7}, .OutputWords = 2, .Threads = 1};
+  Outcome R = run(Copy("", "12"), S);
+  EXPECT_EQ(R.text(), "");
+  EXPECT_EQ(R.Output, (std::vector<uint32_t>{7, 0}));
+  EXPECT_EQ(run(Copy("", "16"), S).finding(), "out-of-bounds");
+  EXPECT_EQ(run(Copy("+8", "4"), S).finding(), "misaligned");
+}
+
 /// A load of 16 bytes of which 12 are there.
 TEST(Finding, UsedBytesOfALoad) {
   std::string Body = "ld.global.v4.b32 {%r2, %r3, %r4, %r5}, [%rd0];"
