@@ -27,9 +27,9 @@ namespace {
 constexpr int64_t GroupPlaces = 16, LeastPlaces = 64;
 constexpr int64_t MostPlaces = 256, MostOutputs = 128;
 constexpr int64_t MostSums = 128, MostSumsBesideMore = 64;
-/// Bytes of the narrowest line of results, and at whose multiples stages begin:
-/// where the pattern of the widest one repeats.
-constexpr int64_t LeastLine = 32, StageUnit = 1024;
+/// Bytes and columns of the narrowest line of results, and bytes at whose
+/// multiples stages begin: where the pattern of the widest line repeats.
+constexpr int64_t LeastLine = 32, LeastColumns = 16, StageUnit = 1024;
 /// Registers of a thread without its sums: the pixels of a step, places of
 /// copies and results. With 64 sums 128 are enough on sm_80 and sm_90a
 /// (ptxas 13.0).
@@ -150,8 +150,9 @@ int64_t ConvHaloSchedule::registers() const {
 }
 
 int64_t ConvHaloSchedule::stageBytes(const ConvHaloShape &Shape) const {
+  int64_t Line = std::max(LeastLine, LeastColumns * Shape.ResultBytes);
   int64_t Bytes =
-      std::max(pixels(Shape) * Shape.pixelPitch() * 2, tileM() * LeastLine);
+      std::max(pixels(Shape) * Shape.pixelPitch() * 2, tileM() * Line);
   return (Bytes + StageUnit - 1) / StageUnit * StageUnit;
 }
 

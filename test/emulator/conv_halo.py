@@ -12,6 +12,7 @@ import sys
 
 import conv_mma_sync
 import emulated
+from onnx import TensorProto, helper
 
 models = conv_mma_sync.models
 Case = models.Case
@@ -44,6 +45,17 @@ def case(shape, number, schedule):
     return emulated.Case(f"{number}.{shape.name}", models.model(shape), {"batch": f"1..256:opt={shape.batch}"}, {"batch": shape.batch}, f".* = {text}", (), shows=text)
 
 
+def single(shape, schedule):
+    """Results of 32 bits, of which a line of the stage has to hold 16."""
+    one = case(shape, 0, schedule)
+    graph = one.model.graph
+    graph.node[-1].output[0] = "narrow"
+    graph.node.append(helper.make_node("Cast", ["narrow"], ["y"], to=TensorProto.FLOAT))
+    graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    one.name += ".single"
+    return one
+
+
 def cases(target):
     shapes = FORCED if target == "sm_120a" else [*FORCED, *LARGE]
     if target == "portable":  # which takes no rules: what is chosen there
@@ -55,7 +67,7 @@ def cases(target):
         one = conv_mma_sync.dynamic(shape)
         one.schedule, one.shows = f".* = conv_halo {schedules[0]}", "conv_halo "
         dynamic.append(one)
-    return forced + dynamic
+    return forced + dynamic + [single(Case((13, 35), 8, 8, batch=2), "4x16x16 warpgroups 2 stages 1")]
 
 
 if __name__ == "__main__":

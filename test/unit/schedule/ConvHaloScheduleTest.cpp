@@ -90,6 +90,15 @@ TEST(ConvHaloSchedule, CountsTheBorder) {
   EXPECT_EQ(shapeOf(24, 32).pixelPitch(), 24);
 }
 
+TEST(ConvHaloSchedule, StagesHoldALineOfResults) {
+  // 16 of f32 for each place are more than its pixels.
+  ConvHaloShape Shape = shapeOf(8, 16);
+  ConvHaloSchedule S{4, 16, 16, 1, 1};
+  EXPECT_EQ(S.stageBytes(Shape), 2 * 1024);
+  Shape.ResultBytes = 4;
+  EXPECT_EQ(S.stageBytes(Shape), 4 * 1024);
+}
+
 TEST(ConvHaloSchedule, FewChannelsCostNoMoreThanMeasured) {
   // 37.5 and 61.4 us on an H200.
   const target::Target &T = targetOf("sm_90a");
