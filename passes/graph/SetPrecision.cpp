@@ -172,52 +172,74 @@ void narrowAttention(AttentionOp Attention, Type To) {
   }
 }
 
-/// Whether `V` keeps its type because somebody else's code has it: the caller's
-/// tensors, and what a user's operator gives.
-bool isForeign(Value V) {
-  if (auto Argument = dyn_cast<BlockArgument>(V))
-    return isa<func::FuncOp>(Argument.getOwner()->getParentOp());
-  return holdsCustom(V.getDefiningOp());
+/// Whether a user's operator gives `V`.
+bool isCustom(Value V) {
+  return V.getDefiningOp() && holdsCustom(V.getDefiningOp());
 }
 
 /// Contractions of fewer operations take less time as loops of two types than
 /// another kernel takes to start.
 constexpr int64_t LeastFlops = 1 << 22;
 
+/// What a region multiplies, as its inputs' numbers.
+SmallVector<unsigned> factorsOf(RegionOp Region) {
+  SmallVector<unsigned> Factors = gemmInputs(Region);
+  for (auto Conv : Region.getBody().front().getOps<ConvOp>())
+    if (BlockArgument Image = reorderedArgument(Conv.getX()))
+      Factors.push_back(Image.getArgNumber());
+  return Factors;
+}
+
+bool multipliesInFp32(RegionOp Region, const NodePatterns &Kept) {
+  return llvm::any_of(Region.getBody().front(), [&](Operation &Op) {
+    return isa<MatmulOp, ConvOp>(Op) && Kept.match(&Op);
+  });
+}
+
+/// Whether all users multiply `V` in fp32: then it is stored so.
+bool isFactorOfFp32(Value V, const NodePatterns &Kept) {
+  return !V.use_empty() && llvm::all_of(V.getUses(), [&](OpOperand &Use) {
+    if (auto View = dyn_cast<ReshapeOp>(Use.getOwner()))
+      return isFactorOfFp32(View.getResult(), Kept);
+    auto Region = dyn_cast<RegionOp>(Use.getOwner());
+    return Region && multipliesInFp32(Region, Kept) &&
+           llvm::is_contained(factorsOf(Region), Use.getOperandNumber());
+  });
+}
+
 /// Tensor cores take factors of one type. So a kernel of its own narrows what
-/// keeps its type for contractions whose other factor is narrow.
-void narrowForContractions(func::FuncOp Func, Type To,
-                           const shape::Facts &Facts) {
-  DenseMap<Value, Value> Narrowed;
+/// is f32 for contractions whose other factor is narrow, or widens what is
+/// narrow for those that were asked to be in fp32.
+void joinTypesOfFactors(func::FuncOp Func, Type To, const NodePatterns &Kept,
+                        const shape::Facts &Facts) {
+  DenseMap<std::pair<Value, Type>, Value> Casts;
   SmallVector<RegionOp> Regions;
   Func.walk([&](RegionOp Region) { Regions.push_back(Region); });
+  Type F32 = Float32Type::get(Func.getContext());
   for (RegionOp Region : Regions) {
-    SmallVector<unsigned> Factors = gemmInputs(Region);
-    for (auto Conv : Region.getBody().front().getOps<ConvOp>())
-      if (BlockArgument Image = reorderedArgument(Conv.getX()))
-        Factors.push_back(Image.getArgNumber());
+    bool IsWide = multipliesInFp32(Region, Kept);
+    Type Wanted = IsWide ? F32 : To, Other = IsWide ? To : F32;
     if (llvm::none_of(Region.getInputs(), [&](Value V) {
-          return typeOf(V).getElementType() == To;
+          return typeOf(V).getElementType() == Wanted;
         }))
       continue;
     std::optional<Expr> Flops = flopsOf(Region);
     bool IsSmall =
         Flops && Facts.optimum(*Flops).value_or(LeastFlops) < LeastFlops;
-    for (unsigned Factor : Factors) {
+    for (unsigned Factor : factorsOf(Region)) {
       OpOperand &Use = Region->getOpOperand(Factor);
       Value V = Use.get(), Root = V;
       while (auto View = Root.getDefiningOp<ReshapeOp>())
         Root = View.getX();
-      if (!isForeign(Root) || !typeOf(V).getElementType().isF32() ||
-          (IsSmall && isa<BlockArgument>(Root)))
+      if (typeOf(V).getElementType() != Other || (IsSmall && !isCustom(Root)))
         continue;
-      Value &Narrow = Narrowed[V];
-      if (!Narrow) {
+      Value &Cast = Casts[{V, Wanted}];
+      if (!Cast) {
         OpBuilder B(Region->getContext());
         B.setInsertionPointAfterValue(V);
-        Narrow = castInKernel(V, To, B);
+        Cast = castInKernel(V, Wanted, B);
       }
-      Use.set(Narrow);
+      Use.set(Cast);
     }
   }
 }
@@ -264,13 +286,13 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
       for (Value V : narrowValues(Func, Facts, *Kept, WideShare))
         if (auto Weight = V.getDefiningOp<WeightOp>())
           narrowWeight(Weight, *To);
-        else
+        else if (!isFactorOfFp32(V, *Kept))
           narrowResult(cast<OpResult>(V), *To);
       SmallVector<AttentionOp> Attentions;
       Func.walk([&](AttentionOp Op) { Attentions.push_back(Op); });
       for (AttentionOp Op : Attentions)
         narrowAttention(Op, *To);
-      narrowForContractions(Func, *To, Facts);
+      joinTypesOfFactors(Func, *To, *Kept, Facts);
       Func.walk([](RegionOp Region) { widenInputs(Region); });
       eraseCopies(Func);
     }
