@@ -17,7 +17,8 @@ static constexpr std::string_view Microsoft = "com.microsoft";
 
 /// A quantised tensor, its scale and its zero point, from input `I` on.
 static Value dequantised(NodeImport &N, size_t I) {
-  Value X = N.input(I), Scale = N.input(I + 1), Zero = N.optionalInput(I + 2);
+  Value X = N.input(I), Scale = checkedScale(N, N.input(I + 1)),
+        Zero = N.optionalInput(I + 2);
   if (N.bad())
     return {};
   Value Y = N.cast(centred(N, X, Zero, -1), N.f32());
@@ -27,7 +28,7 @@ static Value dequantised(NodeImport &N, size_t I) {
 /// Quantises to the scale and zero point from input `I` on; without a zero
 /// point to the type of `Like`.
 static Value requantised(NodeImport &N, Value Y, size_t I, Value Like) {
-  Value Scale = N.input(I), Zero = N.optionalInput(I + 1);
+  Value Scale = checkedScale(N, N.input(I)), Zero = N.optionalInput(I + 1);
   if (N.bad() || !Y)
     return {};
   Scale = alongAxis(N, N.cast(Scale, N.f32()), -1, N.rank(Y));

@@ -82,17 +82,26 @@ static std::string faultOfScales(ArrayRef<uint8_t> Bytes,
   return {};
 }
 
+Value checkedScale(NodeImport &N, Value Scale, const std::string &Of) {
+  auto Element = Scale ? mlir::dyn_cast<mlir::FloatType>(N.element(Scale))
+                       : mlir::FloatType();
+  std::optional<ArrayRef<uint8_t>> Data =
+      Element ? dataOf(N, Scale) : std::nullopt;
+  std::string Fault = Data ? faultOfScales(*Data, Element) : std::string();
+  if (Fault.empty())
+    return Scale;
+  return N.fail(Code::ImportUnsupported, Fault,
+                "quantise the " + Of +
+                    " again; the scale of a block of zeros may be any other "
+                    "number, 1 for instance");
+}
+
 Value dequantise(NodeImport &N, Value W, Value Scales, Value Zeros,
                  ArrayRef<int64_t> Blocks, Type To) {
   if (!W || !Scales)
     return {};
-  if (std::optional<ArrayRef<uint8_t>> Data = dataOf(N, Scales))
-    if (std::string Fault = faultOfScales(
-            *Data, mlir::cast<mlir::FloatType>(N.element(Scales)));
-        !Fault.empty())
-      return N.fail(Code::ImportUnsupported, Fault,
-                    "quantise the weight again; the scale of a block of zeros "
-                    "may be any other number, 1 for instance");
+  if (!checkedScale(N, Scales, "weight"))
+    return {};
   SmallVector<Value> Operands = {W, Scales};
   if (Zeros)
     Operands.push_back(Zeros);
@@ -247,7 +256,8 @@ static bool isZero(NodeImport &N, Value Zero) {
 void importQuantizeTo(NodeImport &N, Type Default, ScaleView View) {
   int64_t Axis = N.intAttribute("axis", 1);
   N.expectInputs(2, 3);
-  Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
+  Value X = N.input(0), Scale = checkedScale(N, N.input(1)),
+        Zero = N.optionalInput(2);
   int64_t Block = N.intAttribute("block_size", 0);
   Rounding How;
   How.Saturates = N.intAttribute("saturate", 1) != 0;
@@ -302,7 +312,8 @@ static void importQuantize(NodeImport &N) {
 void importDequantizeFrom(NodeImport &N, ScaleView View, Type Default) {
   int64_t Axis = N.intAttribute("axis", 1);
   N.expectInputs(2, 3);
-  Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
+  Value X = N.input(0), Scale = checkedScale(N, N.input(1)),
+        Zero = N.optionalInput(2);
   int64_t Block = N.intAttribute("block_size", 0);
   if (View && !N.bad())
     Scale = View(N, Scale);
@@ -423,6 +434,8 @@ static void importQLinearMatMul(NodeImport &N) {
   Value V[8];
   for (size_t I = 0; I < 8; ++I)
     V[I] = N.input(I);
+  for (size_t I : {1, 4, 6})
+    (void)checkedScale(N, V[I]);
   if (N.bad())
     return;
   Value Sum = N.matmul(centred(N, V[0], V[2], -2), centred(N, V[3], V[5], -1));
@@ -472,6 +485,8 @@ static void importQLinearConv(NodeImport &N) {
   for (size_t I = 0; I < 8; ++I)
     V[I] = N.input(I);
   Value Bias = N.optionalInput(8);
+  for (size_t I : {1, 4, 6})
+    (void)checkedScale(N, V[I]);
   if (N.bad())
     return;
   Value Sum = integerConv(N, V[0], V[2], V[3], V[5]);

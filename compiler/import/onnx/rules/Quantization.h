@@ -15,6 +15,9 @@ namespace kpc::onnx {
 /// A scale or zero point as it broadcasts: a scalar, or along `Axis` of a
 /// tensor of rank `Rank`.
 Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank);
+/// `Scale`; null after a report where one of its numbers is data and zero, NaN
+/// or infinite. `Of`: what has to be quantised again.
+Value checkedScale(NodeImport &N, Value Scale, const std::string &Of = "model");
 /// (w - zero) * scale as graph.dequantise, whose sizes it checks; zeros may be
 /// null. Reports scales that are data and zero, infinite or NaN.
 Value dequantise(NodeImport &N, Value W, Value Scales, Value Zeros,
