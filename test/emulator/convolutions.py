@@ -11,6 +11,8 @@ import math
 import sys
 
 import emulated
+import numpy
+from onnx import TensorProto, helper, numpy_helper
 
 models = emulated.device_models("convolutions")
 
@@ -54,11 +56,26 @@ def dynamic(shape):
     return emulated.Case(shape.name + ".dynamic", model, ranges, sizes, shows="conv ")
 
 
+def normed(opset):
+    """GroupNormalization and SiLU between two convolutions: one kernel, whether groups have the scales or channels."""
+    random = numpy.random.default_rng(opset)
+    sizes = {"w": (64, 32, 3, 3), "scale": (8 if opset < 21 else 64,), "bias": (8 if opset < 21 else 64,), "v": (32, 64, 3, 3)}
+    weights = [numpy_helper.from_array((random.standard_normal(size) / math.prod(size[1:])**0.5).astype(numpy.float32), name) for name, size in sizes.items()]
+    nodes = [helper.make_node("Conv", ["x", "w"], ["first"], pads=[1] * 4),
+             helper.make_node("GroupNormalization", ["first", "scale", "bias"], ["norm"], num_groups=8), helper.make_node("Sigmoid", ["norm"], ["gate"]),
+             helper.make_node("Mul", ["norm", "gate"], ["silu"]), helper.make_node("Conv", ["silu", "v"], ["y"], pads=[1] * 4)]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "normed", [value("x", TensorProto.FLOAT, [2, 32, 9, 11])], [value("y", TensorProto.FLOAT, [2, 32, 9, 11])], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+    # Transposes of what comes in and goes out, two convolutions, the norm.
+    return emulated.Case(f"group_norm.{opset}", model, options=("--precision", "fp16"), shows="rows ", kernels=5)
+
+
 def cases(target):
     small = [shape for shape in models.SMALL if shape.batch * math.prod(shape.out_size) <= MOST_PLACES]
     forced = [case(models.SMALL[number], schedule) for number, schedule in BLACKWELL if target == "sm_100a"]
     phases = [case(PHASES[number], schedule) for number, schedule in PHASES_BY.get(target, ())]
-    return [*map(case, small), *forced, *phases,
+    return [*map(case, small), *forced, *phases, normed(18), normed(21),
             *(dynamic(shape) for shape in small if shape.groups == 1 and shape.outputs >= NARROW and not shape.residual)]
 
 

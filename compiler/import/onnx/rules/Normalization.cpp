@@ -186,21 +186,24 @@ static void importGroupNormalization(NodeImport &N) {
     return;
   }
   Type Stored = N.element(X), Wide = computeType(N, X);
-  // [N, G, C/G, spatial…]
+  // [N, G, C/G · spatial], as InstanceNormalization is given groups.
   Dims Grouped = {Sizes[0], Expr(Groups), Inner};
-  Grouped.append(Sizes.begin() + 2, Sizes.end());
-  auto Rank = static_cast<int64_t>(Grouped.size());
+  for (const Expr &Size : ArrayRef<Expr>(Sizes).drop_front(2))
+    Grouped.back() = Grouped.back() * Size;
   // Views stand outside of what is computed, so that it can be one kernel.
   Value G = N.cast(N.reshape(X, Grouped), Wide);
-  Moments M = moments(N, G, axesFrom(2, Rank), Epsilon);
+  Moments M = moments(N, G, {2}, Epsilon);
   Value Y = N.mul(M.Centred, M.Scale);
-  // Until opset 20 there was one scale a group, since then one a channel.
-  Dims PerGroup(Grouped.size() - 1, Expr(1));
-  PerGroup[0] = Expr(Groups);
-  PerGroup[1] = N.opset() < 21 ? Expr(1) : Inner;
-  Y = N.add(N.mul(Y, N.reshape(N.cast(Scale, Wide), PerGroup)),
-            N.reshape(N.cast(Bias, Wide), PerGroup));
-  N.result(0, N.reshape(N.cast(Y, Stored), Sizes));
+  // Until opset 20 there was one scale a group, since then one a channel. These
+  // are in the shape of what follows: an activation is then part of the kernel.
+  bool OfGroups = N.opset() < 21;
+  if (!OfGroups)
+    Y = N.reshape(Y, Sizes);
+  Dims Each(OfGroups ? size_t(2) : Sizes.size() - 1, Expr(1));
+  Each[0] = OfGroups ? Expr(Groups) : Sizes[1];
+  auto Spread = [&](Value V) { return N.reshape(N.cast(V, Wide), Each); };
+  Y = N.add(N.mul(Y, Spread(Scale)), Spread(Bias));
+  N.result(0, N.cast(N.reshape(Y, Sizes), Stored));
 }
 
 static void importMeanVariance(NodeImport &N) {
