@@ -75,6 +75,7 @@ public:
   /// What a row's pattern of addresses (a tile's swizzle) swaps the bytes of a
   /// line with; rows 8 apart have the same.
   mlir::Value swizzleOfRow(SharedType Tile, mlir::Value Row);
+  static int64_t swizzleOfRow(SharedType Tile, int64_t Row);
   /// Waits until the round of parity `Parity` of a barrier is over.
   void waitBarrier(mlir::Value Barrier, mlir::Value Parity);
   /// The threads of a warp arrive together, as one.

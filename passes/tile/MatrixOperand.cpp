@@ -29,11 +29,18 @@ MatrixOperand::MatrixOperand(OpBuilder &B, Location Loc, SharedType Tile,
   ByWord = Wide && !AlongK;
   Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
   if (ByWord) {
-    // Row q of the tile (the sum), column g.
-    Value Group = W.shiftRight(Place.Lane, 2);
-    Quad = W.bitAnd(Place.Lane, 3);
-    Column = IsA ? W.add(OfWarp, Group) : Group;
-    Start = Pointer;
+    // Row q of the tile (the sum), or 2q, and column g.
+    Value Row = W.mul(W.bitAnd(Place.Lane, 3), InPairs ? 2 : 1);
+    Value InLine = W.shiftLeft(W.shiftRight(Place.Lane, 2), 2);
+    Start = W.pointer(Pointer, W.mul(Row, Tile.getSwizzle()));
+    Swizzled = W.bitXor(InLine, W.swizzleOfRow(Tile, Row));
+    if (!IsA)
+      return;
+    // The warp's 16 columns of each 64: 64 bytes of a line, or other lines.
+    Value Across = W.shiftLeft(OfWarp, 2);
+    Value Line = arith::DivUIOp::create(B, Loc, Across, W.i32(lineBytes()));
+    Start = W.pointer(Start, W.mul(Line, Tile.getPitch() * lineBytes()));
+    Swizzled = W.bitXor(Swizzled, W.bitAnd(Across, lineBytes() - 1));
     return;
   }
   Value Low = W.bitAnd(Place.Lane, 7);
@@ -118,10 +125,15 @@ Value MatrixOperand::low(Value Wide, Value High) {
   return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Rest);
 }
 
+/// A row and a byte of it, from this lane's on. Lines that are a multiple of 8
+/// rows away have the same address and a number.
+Value MatrixOperand::addressOf(int64_t Row, int64_t Byte, int64_t Flipped) {
+  Value InLine = W.bitXor(Swizzled, W.i32((Byte % lineBytes()) ^ Flipped));
+  return W.pointer(W.pointer(Start, InLine), rowOffset(Byte, Row));
+}
+
 MatrixOperand::Values MatrixOperand::loadMatrices(int64_t Row, int64_t Byte) {
-  Value Address =
-      W.pointer(W.pointer(Start, W.bitXor(Swizzled, W.i32(inLine(Byte)))),
-                rowOffset(Byte, Row));
+  Value Address = addressOf(Row, Byte);
   MLIRContext *Context = B.getContext();
   Type Word = B.getI32Type();
   auto Four =
@@ -137,23 +149,19 @@ MatrixOperand::Values MatrixOperand::loadMatrices(int64_t Row, int64_t Byte) {
   return Registers;
 }
 
-/// Words of tf32: row k of the tile has elements along Mn.
+/// Words of tf32: row k of the tile has elements along Mn. What a step adds to
+/// the lane's row has other bits, as has what it adds to its column.
 MatrixOperand::Values MatrixOperand::loadWords(int64_t Step, int64_t Mn) {
   SmallVector<Value, 4> Registers;
   for (int64_t I = 0; I < 4; ++I) {
     // Registers of a go down first, those of b along the sum.
     int64_t First = Step * StepBytes / 4, OfK = IsA ? I / 2 : I % 2;
     int64_t Across = Mn + 8 * (IsA ? I % 2 : I / 2);
-    Value Row = InPairs ? W.add(W.mul(Quad, 2), First + OfK)
-                        : W.add(Quad, First + 4 * OfK);
-    Value Byte = W.mul(W.add(Column, Across), 4);
-    Value Line = arith::DivUIOp::create(B, Loc, Byte, W.i32(Tile.getSwizzle()));
-    Value InLine = W.bitAnd(Byte, Tile.getSwizzle() - 1);
-    Value Offset = W.add(
-        W.mul(W.add(W.mul(Line, Tile.getPitch()), Row), Tile.getSwizzle()),
-        W.bitXor(InLine, W.swizzleOfRow(Tile, Row)));
-    Registers.push_back(LLVM::LoadOp::create(
-        B, Loc, B.getI32Type(), W.pointer(Start, Offset), /*alignment=*/4));
+    int64_t Row = InPairs ? OfK : 4 * OfK;
+    Value Address =
+        addressOf(First + Row, Across * 4, W.swizzleOfRow(Tile, Row));
+    Registers.push_back(LLVM::LoadOp::create(B, Loc, B.getI32Type(), Address,
+                                             /*alignment=*/4));
   }
   return Registers;
 }

@@ -58,10 +58,10 @@ private:
   mlir::Value low(mlir::Value Wide, mlir::Value High);
   Values loadMatrices(int64_t Row, int64_t Byte);
   Values loadWords(int64_t Step, int64_t Mn);
-  int64_t inLine(int64_t Byte) const { return Byte % Tile.getSwizzle(); }
+  mlir::Value addressOf(int64_t Row, int64_t Byte, int64_t Flipped = 0);
+  int64_t lineBytes() const { return Tile.getSwizzle(); }
   int64_t rowOffset(int64_t Byte, int64_t Row) const {
-    int64_t Line = Tile.getSwizzle();
-    return (Byte / Line * Tile.getPitch() + Row) * Line;
+    return (Byte / lineBytes() * Tile.getPitch() + Row) * lineBytes();
   }
 
   mlir::OpBuilder &B;
@@ -70,7 +70,6 @@ private:
   SharedType Tile;
   bool AlongK, IsA, InPairs, ByWord = false;
   mlir::Value Start, Swizzled; ///< this lane's row, and its bytes in a line
-  mlir::Value Quad, Column;
 };
 
 } // namespace kpc::tile

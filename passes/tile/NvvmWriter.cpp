@@ -80,6 +80,11 @@ Value NvvmWriter::swizzleOfRow(SharedType Tile, Value Row) {
   return bitAnd(shiftRight(mul(Row, Line), 3), (Line / 16 - 1) << 4);
 }
 
+int64_t NvvmWriter::swizzleOfRow(SharedType Tile, int64_t Row) {
+  int64_t Line = Tile.getSwizzle();
+  return ((Row * Line) >> 3) & ((Line / 16 - 1) << 4);
+}
+
 void NvvmWriter::waitBarrier(Value Barrier, Value Parity) {
   NVVM::MBarrierTryWaitParityOp::create(B, Loc, Barrier, Parity,
                                         i32(WaitTicks));

@@ -388,7 +388,17 @@ gpu.module @m {
     // CHECK: llvm.mlir.constant(1.00035155 : f32)
     // CHECK: llvm.fmul
     // CHECK-NOT: nvvm.ldmatrix
+    // Each row of the pair, and of another step, is the same address and a number.
+    // CHECK: %[[FIRST:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}]
+    // CHECK: llvm.load %[[FIRST]]
+    // CHECK: llvm.getelementptr %[[FIRST]][64]
+    // CHECK: %[[NEXT:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}]
+    // CHECK: llvm.getelementptr %[[NEXT]][64]
     // CHECK: nvvm.mma.sync
+    // CHECK: llvm.getelementptr %[[FIRST]][512]
+    // CHECK: llvm.getelementptr %[[FIRST]][576]
+    // CHECK: llvm.getelementptr %[[NEXT]][512]
+    // CHECK: llvm.getelementptr %[[NEXT]][576]
     %p = tile.pack %s : !d -> !tile.packed<[64, 16], f32>
     %d = tile.mma_sync cut %p, %v, %s : !tile.packed<[64, 16], f32>, !tile.smem<[16, 16], f32, swizzle 64> -> !d
     // CHECK: llvm.fcmp "uno"

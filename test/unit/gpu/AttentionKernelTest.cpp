@@ -28,6 +28,7 @@ struct Heads {
   bool Causal = false;
   bool Dynamic = false; ///< Queries and Keys are optima
   bool Codes = false;   ///< keys and values are of FP8
+  bool Biased = false;  ///< a number of f32 is added to each score
 };
 
 void PrintTo(const Heads &H, std::ostream *Out) { *Out << H.Name; }
@@ -84,21 +85,28 @@ std::string textOf(const Heads &H) {
               "%x = arith." + Op + " " + From8 + " : " + Code + " to " + B +
               "\nlinalg.yield %x : " + B + "\n} -> " + ToTy + "\n";
     };
+    bool IsF32 = T == "f32";
     if (Read) {
-      Body += "%" + Name + "t = bufferization.to_tensor %" + Name +
-              "m restrict : " + Memref + " to " + Narrow + "\n";
-      Cast("%" + Name + "t", Narrow, Wide, "extf");
+      Body += "%" + Name + (IsF32 ? "w" : "t") +
+              " = bufferization.to_tensor %" + Name + "m restrict : " + Memref +
+              " to " + Narrow + "\n";
+      if (!IsF32)
+        Cast("%" + Name + "t", Narrow, Wide, "extf");
       return Wide;
     }
+    std::string Bias =
+        "tensor<4x" + N + "x" + L + "x" + std::to_string(H.Keys) + "xf32>";
     Body += "%c0 = arith.constant 0 : index\n%i = " + Empty + Wide +
-            "\n%r = kernel.attention %qw, %kw, %vw " +
-            (H.Causal ? "causal %c0 " : "") + "scale 0.125 into %i : (" + Wide;
+            (IsF32 ? "\n%yw" : "\n%r") + " = kernel.attention %qw, %kw, %vw " +
+            (H.Biased ? "bias %bw " : "") + (H.Causal ? "causal %c0 " : "") +
+            "scale 0.125 " + (IsF32 ? "tf32 " : "") + "into %i : (" + Wide;
     std::string Few = "tensor<4x" + std::to_string(H.Groups) + "x" +
                       (H.Dynamic ? "?" : std::to_string(H.Keys)) + "x" + D +
                       "xf32>";
-    Body += ", " + Few + ", " + Few + (H.Causal ? ", index" : "") + ", " +
-            Wide + ") -> " + Wide + "\n";
-    Cast("%r", Wide, Narrow, "truncf");
+    Body += ", " + Few + ", " + Few + (H.Biased ? ", " + Bias : "") +
+            (H.Causal ? ", index" : "") + ", " + Wide + ") -> " + Wide + "\n";
+    if (!IsF32)
+      Cast("%r", Wide, Narrow, "truncf");
     Body += "bufferization.materialize_in_destination %yw in restrict "
             "writable %ym : (" +
             Narrow + ", " + Memref + ") -> ()\n";
@@ -107,6 +115,22 @@ std::string textOf(const Heads &H) {
   Add("q", H.Count, "s", H.Queries, true);
   Add("k", H.Groups, "t", H.Keys, true);
   Add("v", H.Groups, "t", H.Keys, true);
+  std::string OfBias;
+  if (H.Biased) {
+    std::string N = std::to_string(H.Count), Q = std::to_string(H.Queries),
+                K = std::to_string(H.Keys),
+                QK = std::to_string(H.Queries * H.Keys),
+                All = std::to_string(H.Count * H.Queries * H.Keys),
+                Shape = "4x" + N + "x" + Q + "x" + K + "xf32",
+                Memref = "memref<" + Shape + ", strided<[" + All + ", " + QK +
+                         ", " + K + ", 1]>>";
+    Body += "%bm = memref.reinterpret_cast %b to offset: [0], sizes: [4, " + N +
+            ", " + Q + ", " + K + "], strides: [" + All + ", " + QK + ", " + K +
+            ", 1] : memref<f32> to " + Memref +
+            "\n%bw = bufferization.to_tensor %bm restrict : " + Memref +
+            " to tensor<" + Shape + ">\n";
+    OfBias = ", %b: memref<f32>";
+  }
   Add("y", H.Count, "s", H.Queries, false);
   std::string Sizes, Cache = H.Codes ? "i8" : T;
   if (H.Dynamic)
@@ -114,8 +138,10 @@ std::string textOf(const Heads &H) {
   return "#id = affine_map<(a, b, c, d) -> (a, b, c, d)>\n"
          "func.func @attention(%q: memref<" +
          T + ">, %k: memref<" + Cache + ">, %v: memref<" + Cache +
-         ">, %y: memref<" + T + ">" + Sizes +
-         ") attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], "
+         ">, %y: memref<" + T + ">" + OfBias + Sizes +
+         ") attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2" +
+         (H.Biased ? ", 4" : "") +
+         "], "
          "writes = [3]>} {\n" +
          Body + "return\n}\n";
 }
@@ -197,6 +223,41 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::ValuesIn(AttentionChips),
                        ::testing::ValuesIn(Attentions)),
     [](const ::testing::TestParamInfo<AttentionSyncTile::ParamType> &Info) {
+      return std::string(std::get<0>(Info.param)) + "_" +
+             std::get<1>(Info.param).Name;
+    });
+
+/// Heads of f32: values are read word by word, whose places in shared memory
+/// are a few addresses and numbers.
+const char *const WideChips[] = {"sm_80", "sm_90a"};
+
+class AttentionWideTile
+    : public ::testing::TestWithParam<std::tuple<const char *, Heads>> {};
+
+TEST_P(AttentionWideTile, IsAssembledWithoutLoss) {
+  auto [Target, H] = GetParam();
+  if (!isChipInSample(WideChips, Target, H.Name))
+    return;
+  expectNoLoss(textOf(H),
+               {"attention_mmasync ",
+                {"mma.sync.aligned.m16n8k8", "ldmatrix", "cp.async.cg"},
+                0},
+               Target);
+}
+
+const Heads WideAttentions[] = {
+    {"depth_64", "f32", 16, 16, 2048, 2048, 64},
+    {"depth_64_bias", "f32", 16, 16, 2048, 2048, 64, false, false, false, true},
+    {"depth_64_ragged_causal", "f32", 16, 16, 1500, 1500, 64, true},
+    {"depth_128", "f32", 16, 4, 2048, 2048, 128},
+    {"depth_96_bias", "f32", 16, 16, 2048, 2001, 96, false, false, false, true},
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Attention, AttentionWideTile,
+    ::testing::Combine(::testing::ValuesIn(WideChips),
+                       ::testing::ValuesIn(WideAttentions)),
+    [](const ::testing::TestParamInfo<AttentionWideTile::ParamType> &Info) {
       return std::string(std::get<0>(Info.param)) + "_" +
              std::get<1>(Info.param).Name;
     });
