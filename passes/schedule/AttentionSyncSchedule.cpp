@@ -23,10 +23,20 @@ AttentionSyncSchedule::neededRegisters(const AttentionShape &Shape) const {
   // scores and totals, for what is read ahead of a mask or a bias, and for the
   // parts and sums of split factors, with less of which ptxas 13.0 spills.
   constexpr int64_t Room = 48, ScoreRoom = 24, SplitRoom = 100;
-  int64_t Rows = WarpgroupQueries / 64;
-  return Rows * (paddedColumns(Shape.Width) / 2 + TileKeys / 2 +
-                 (HoldsQueries ? paddedColumns(Shape.Depth) / 4 : 0)) +
-         Room + (Shape.Scored ? ScoreRoom : 0) + (Shape.Split ? SplitRoom : 0);
+  // Reads of a mask go further ahead with more scores, and more words of f32
+  // are on their way: heads of 32 in blocks of 128 keys spilled 112 bytes with
+  // both, heads of 96 in blocks of 64 keys 4.
+  constexpr int64_t FewScores = 64;
+  int64_t Rows = WarpgroupQueries / 64, Scores = Rows * TileKeys / 2;
+  int64_t Needed =
+      Rows * (paddedColumns(Shape.Width) / 2 +
+              (HoldsQueries ? paddedColumns(Shape.Depth) / 4 : 0)) +
+      Scores + Room;
+  if (Shape.Scored)
+    Needed += ScoreRoom + std::max<int64_t>(Scores - FewScores, 0) / 4;
+  if (Shape.ElementBytes == 4)
+    Needed += Scores / 8;
+  return Needed + (Shape.Split ? SplitRoom : 0);
 }
 
 int64_t AttentionSyncSchedule::sharedBytes(const AttentionShape &Shape) const {

@@ -46,6 +46,32 @@ TEST(AttentionSyncSchedule, Sizes) {
   EXPECT_EQ(S.sharedBytes(Shape), (128 * 256 + 64 * (128 + 256)) * 2);
 }
 
+/// What a mask and words of f32 take: with 128 scores in a thread more than
+/// with 64, so that such schedules are not ranked where ptxas would spill.
+TEST(AttentionSyncSchedule, MasksAndWordsTakeRegisters) {
+  AttentionSyncSchedule S; // 128×64: 64 scores of a thread
+  AttentionShape Shape = shapeOf(64, 2048, 32);
+  int64_t Plain = S.neededRegisters(Shape);
+  EXPECT_EQ(Plain, 32 + 64 + 48);
+  Shape.Scored = true;
+  EXPECT_EQ(S.neededRegisters(Shape), Plain + 24);
+  Shape.ElementBytes = 4;
+  EXPECT_EQ(S.neededRegisters(Shape), Plain + 24 + 8);
+  S.TileKeys = 128;
+  EXPECT_EQ(S.neededRegisters(Shape), Plain + 64 + 40 + 16);
+  for (int64_t Bytes : {2, 4})
+    for (bool Scored : {false, true}) {
+      Shape.ElementBytes = Bytes;
+      Shape.Scored = Scored;
+      bool IsRanked = false;
+      for (const AttentionSyncCost &One :
+           rankAttentionSyncSchedules(Shape, ampere()))
+        IsRanked |= One.Schedule.WarpgroupQueries == 128 &&
+                    One.Schedule.TileKeys == 128;
+      EXPECT_EQ(IsRanked, !Scored) << Bytes;
+    }
+}
+
 TEST(AttentionSyncSchedule, AllAreLegal) {
   for (const target::Target &T : target::allTargets()) {
     if (!T.isGpu())
