@@ -165,6 +165,13 @@ SmallVector<Value> GpuWriter::loop(
   return SmallVector<Value>(For.getResults());
 }
 
+Value GpuWriter::renewed(Value V) {
+  return NVVM::InlinePtxOp::create(B, Loc, TypeRange{V.getType()},
+                                   ValueRange{V}, ValueRange(),
+                                   "mov.b32 {$w0}, {$r0};", Value())
+      .getResult(0);
+}
+
 Value GpuWriter::shuffleXor(Value V, int32_t Mask) {
   auto Exchange = [&](Value Word) -> Value {
     return gpu::ShuffleOp::create(B, Loc, Word, Mask, 32, gpu::ShuffleMode::XOR)

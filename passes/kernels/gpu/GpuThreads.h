@@ -77,6 +77,10 @@ public:
                                                          mlir::ValueRange)>
            Body);
 
+  /// The same number of 32 bits, of which LLVM knows nothing: what is computed
+  /// from it stays where it is computed.
+  mlir::Value renewed(mlir::Value V);
+
   /// The value of another lane of the warp, by xor of the lane number.
   mlir::Value shuffleXor(mlir::Value V, int32_t Mask);
 };

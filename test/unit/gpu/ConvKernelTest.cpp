@@ -31,27 +31,30 @@ struct Convolution {
   bool Finished = false; ///< bias and ReLU behind it
   /// Images and filters are codes of FP8, and channels are contiguous in both.
   bool Fp8 = false;
+  bool KnowsBatch = false; ///< not a dynamic size
 };
 
 void PrintTo(const Convolution &C, std::ostream *Out) { *Out << C.Name; }
 
-/// Images are dynamic, and square; nothing is around them.
+/// Images are square; nothing is around them.
 KernelText textOf(const Convolution &C) {
   auto Text = [](int64_t V) { return std::to_string(V); };
   std::string T = C.Type, In = Text(C.Size), O = Text(C.Outputs),
               Depth = Text(C.Channels), Taps = Text(C.Taps),
-              Out = Text((C.Size - C.Taps) / C.Stride + 1);
+              Out = Text((C.Size - C.Taps) / C.Stride + 1),
+              Images = C.KnowsBatch ? Text(C.Batch) : "m";
   KernelText K(C.Name);
   std::string Stored = C.Fp8 ? "i8" : T;
-  K.input("x", Stored, {"m", In, In, Depth});
+  K.input("x", Stored, {Images, In, In, Depth});
   if (C.Fp8)
     K.input("w", Stored, {Taps, Taps, O, Depth});
   else
     K.input("w", Stored, {Taps, Taps, Depth, O});
   if (C.Finished)
     K.input("c", T, {O});
-  K.output("y", T, {"m", Out, Out, O});
-  K.fact("m", "min = 1, max = 64, optimum = " + Text(C.Batch));
+  K.output("y", T, {Images, Out, Out, O});
+  if (!C.KnowsBatch)
+    K.fact("m", "min = 1, max = 64, optimum = " + Text(C.Batch));
   std::string Same = "(a,b,c,d)->(a,b,c,d)";
   auto Widened = [&](const std::string &Of) {
     return "%f = arith.bitcast %" + Of +
@@ -59,12 +62,12 @@ KernelText textOf(const Convolution &C) {
   };
   if (C.Fp8) {
     K.generic("xf", {Same, Same}, "pppp", {"x"}, Widened("x"), "%r", "", "f32",
-              {"m", In, In, Depth});
+              {Images, In, In, Depth});
     K.generic("wf", {"(a,b,c,d)->(a,b,d,c)", Same}, "pppp", {"w"}, Widened("w"),
               "%r", "", "f32", {Taps, Taps, Depth, O});
   }
   K.conv("s", C.Fp8 ? "xf" : "x", C.Fp8 ? "wf" : "w", C.Stride,
-         {"m", Out, Out, O});
+         {Images, Out, Out, O});
   if (!C.Finished)
     K.generic("y", {Same, Same}, "pppp", {"s"},
               "%r = arith.truncf %s : f32 to " + T, "%r");
@@ -151,6 +154,8 @@ const Convolution Convolutions[] = {
     {"first", "f16", 230, 4, 64, 7, 2, 32, true},
     {"ragged", "bf16", 13, 72, 136, 5, 1, 2},
     {"few_channels", "f16", 20, 24, 40, 3, 1, 3, true},
+    // One tile is all: nothing comes between the last product and the wait.
+    {"one_tile", "f16", 7, 16, 16, 3, 1, 1, false, false, true},
     {"fp8_wide_64", "f16", 58, 64, 64, 3, 1, 32, true, /*Fp8=*/true},
     {"fp8_step_128", "bf16", 57, 128, 128, 3, 2, 32, true, true},
     {"fp8_deep_512", "f16", 9, 512, 512, 3, 1, 32, true, true},

@@ -110,7 +110,6 @@ private:
 
   // Small pieces.
   std::pair<Value, Value> waitForQueries(Value Cursor, Value Group);
-  Value renewed(Value V);
 
   const schedule::AttentionSchedule &S;
   tile::SharedType TileQ, TileK, TileV, TileM, Staging;

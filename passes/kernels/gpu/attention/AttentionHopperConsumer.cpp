@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionHopper.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
@@ -118,24 +117,17 @@ Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
 Value AttentionHopper::seen(const QueriesAt &Mine, Value Scores, Value Block,
                             bool IsLast, bool Masked) {
   if (!PipeM && (A.Op.getBias() || A.Op.getMask())) {
+    // Without a causal mask all tiles of queries end with the same block of
+    // keys. LLVM would keep the address of each score's bias in registers over
+    // the whole loop over tiles: they spilled.
     if (IsLast)
-      Block = renewed(Block);
+      Block = W.renewed(Block);
     Scores = scored(Mine, Scores, Block, /*MayEnd=*/IsLast);
   }
   // Numbers of keys hide what comes after the last one.
   if (IsLast && endsInside() && !PipeM)
     Masked = true;
   return Masked ? masked(Mine.Row, Scores, Block) : Scores;
-}
-
-/// The same number, computed anew. Without a causal mask all tiles of queries
-/// end with the same block of keys, and LLVM would keep the address of each
-/// score's bias in registers over the whole loop over tiles: they spilled.
-Value AttentionHopper::renewed(Value V) {
-  return NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{V.getType()},
-                                   ValueRange{V}, ValueRange(),
-                                   "mov.b32 {$w0}, {$r0};", Value())
-      .getResult(0);
 }
 
 /// Begins the product with the values that `Before` still owes.

@@ -29,7 +29,6 @@
 #include "passes/kernels/gpu/attention/AttentionSoftmax.h"
 #include "passes/schedule/AttentionSyncSchedule.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
@@ -84,7 +83,6 @@ private:
   void copyBlock(const HeadRows &From, Value Ring, Value Stage, Value Number);
   void copyKeysAndValues(Value Stage, Value Number);
   void waitForCopies();
-  Value renewedZero();
   Value myQueries(Value Nothing);
   void begin();
   State grown(const State &Before, Value Most);
@@ -194,16 +192,6 @@ Value AttentionMmaSync::nextStage(Value Stage) {
   return arith::SelectOp::create(
       W.B, W.Loc, compare(arith::CmpIPredicate::eq, Next, i32(S.Stages)),
       i32(0), Next);
-}
-
-/// A zero that LLVM does not know. It would compute all addresses of shared
-/// memory that steps do not change in front of the loop, and ptxas then keeps
-/// them in registers.
-Value AttentionMmaSync::renewedZero() {
-  return NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{W.B.getI32Type()},
-                                   ValueRange{i32(0)}, ValueRange(),
-                                   "mov.b32 {$w0}, {$r0};", Value())
-      .getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -331,7 +319,9 @@ AttentionMmaSync::State AttentionMmaSync::step(Value Number,
   auto Ahead = [&](int64_t Steps) {
     return compute<arith::AddIOp>(Number, i32(Steps));
   };
-  Value Nothing = renewedZero();
+  // LLVM would compute all addresses of shared memory that steps do not change
+  // in front of the loop, and ptxas then keeps them in registers.
+  Value Nothing = W.renewed(i32(0));
   Value Stage = S.Stages == 1 ? Nothing : Before.Stage;
   auto Scored = [&]() -> Value {
     return multiply(HeldQueries ? HeldQueries : myQueries(Nothing),

@@ -300,9 +300,13 @@ void TmaGemm::storePart(const TileCoord &Where, Value Group, Value Row,
   });
 }
 
+Expr TmaGemm::tileCount() const {
+  return P.M.ceilDiv(Expr(S.TileM * S.ClusterM)) *
+         P.N.ceilDiv(Expr(resultColumns() * S.ClusterN)) * P.Batch;
+}
+
 void TmaGemm::describeLaunch(GpuLaunch &Launch, int64_t Threads) {
-  Expr Tiles = P.M.ceilDiv(Expr(S.TileM * S.ClusterM)) *
-               P.N.ceilDiv(Expr(resultColumns() * S.ClusterN)) * P.Batch;
+  Expr Tiles = tileCount();
   Expr Blocks(S.blocks()), AtOnce = Expr::symbol("sm_count");
   if (S.blocks() > 1)
     AtOnce = AtOnce.floorDiv(Blocks) * Blocks;

@@ -116,6 +116,8 @@ protected:
   void storePart(const TileCoord &Where, mlir::Value Group, mlir::Value Row,
                  mlir::Value Column, mlir::Value Out, int64_t Number);
   void describeLaunch(GpuLaunch &Launch, int64_t Threads);
+  /// Tiles of the result, over the kernel's sizes.
+  shape::Expr tileCount() const;
 
   GemmMatch &P;
   const schedule::GemmSchedule &S;
