@@ -107,6 +107,10 @@ constexpr int64_t SystemShared = 1024, MoreRegisters = 24;
 /// Registers that are to spare in what is ranked: with fewer ptxas 13.0 spills
 /// 4 to 40 bytes (heads of 128, 64 keys, 128 queries of a warpgroup).
 constexpr int64_t SpareRegisters = 16;
+/// More of them where a mask is read and no ptxas is asked: PTX for every chip
+/// cannot fall back on the next schedule. Heads of 128 with 277 keys spilled 8
+/// to 32 bytes.
+constexpr int64_t SpareOfPortable = 8;
 constexpr int64_t MostStages = 4, MostThreads = 256;
 
 double rateOf(const AttentionShape &Shape, const target::Target &T,
@@ -259,6 +263,9 @@ std::vector<AttentionSyncCost>
 schedule::rankAttentionSyncSchedules(const AttentionShape &Shape,
                                      const target::Target &T) {
   std::vector<AttentionSyncCost> Ranked;
+  int64_t Spare = SpareRegisters;
+  if (Shape.Scored && T.TheKind == target::Kind::Portable)
+    Spare += SpareOfPortable;
   for (int64_t Warpgroup : {128, 64})
     for (int64_t Groups : {1, 2})
       for (int64_t Keys : {64, 128, 32})
@@ -267,8 +274,7 @@ schedule::rankAttentionSyncSchedules(const AttentionShape &Shape,
             AttentionSyncSchedule S{Warpgroup * Groups, Keys, Warpgroup, Stages,
                                     Holds};
             if (isLegal(S, Shape, T) &&
-                S.neededRegisters(Shape) + SpareRegisters <=
-                    T.Limit.RegistersPerThread)
+                S.neededRegisters(Shape) + Spare <= T.Limit.RegistersPerThread)
               Ranked.push_back(costOf(S, Shape, T));
           }
   std::stable_sort(Ranked.begin(), Ranked.end(),

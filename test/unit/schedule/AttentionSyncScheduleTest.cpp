@@ -72,6 +72,22 @@ TEST(AttentionSyncSchedule, MasksAndWordsTakeRegisters) {
     }
 }
 
+/// No ptxas looks for a schedule that does not spill.
+TEST(AttentionSyncSchedule, PortableHasMoreToSpareWithMasks) {
+  AttentionShape Shape = shapeOf(64, 277, 128);
+  auto MostNeeded = [&](const char *Target) {
+    int64_t Most = 0;
+    for (const AttentionSyncCost &One :
+         rankAttentionSyncSchedules(Shape, *target::findTarget(Target)))
+      Most = std::max(Most, One.Schedule.neededRegisters(Shape));
+    return Most;
+  };
+  EXPECT_EQ(MostNeeded("sm_80"), MostNeeded("compute_80"));
+  Shape.Scored = true;
+  EXPECT_GT(MostNeeded("sm_80"), 231);
+  EXPECT_LE(MostNeeded("compute_80"), 231);
+}
+
 TEST(AttentionSyncSchedule, AllAreLegal) {
   for (const target::Target &T : target::allTargets()) {
     if (!T.isGpu())
