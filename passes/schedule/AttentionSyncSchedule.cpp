@@ -25,16 +25,18 @@ AttentionSyncSchedule::neededRegisters(const AttentionShape &Shape) const {
   constexpr int64_t Room = 48, ScoreRoom = 24, SplitRoom = 100;
   // Reads of a mask go further ahead with more scores, and more words of f32
   // are on their way: heads of 32 in blocks of 128 keys spilled 112 bytes with
-  // both, heads of 96 in blocks of 64 keys 4.
+  // both, heads of 96 in blocks of 64 keys 4. With a softcap of f32 it was 208
+  // and 28.
   constexpr int64_t FewScores = 64;
   int64_t Rows = WarpgroupQueries / 64, Scores = Rows * TileKeys / 2;
   int64_t Needed =
       Rows * (paddedColumns(Shape.Width) / 2 +
               (HoldsQueries ? paddedColumns(Shape.Depth) / 4 : 0)) +
       Scores + Room;
-  if (Shape.Scored)
+  bool IsF32 = Shape.ElementBytes == 4;
+  if (Shape.Scored || (Shape.Capped && IsF32))
     Needed += ScoreRoom + std::max<int64_t>(Scores - FewScores, 0) / 4;
-  if (Shape.ElementBytes == 4)
+  if (IsF32)
     Needed += Scores / 8;
   return Needed + (Shape.Split ? SplitRoom : 0);
 }

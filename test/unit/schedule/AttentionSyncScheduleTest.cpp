@@ -57,6 +57,12 @@ TEST(AttentionSyncSchedule, MasksAndWordsTakeRegisters) {
   EXPECT_EQ(S.neededRegisters(Shape), Plain + 24);
   Shape.ElementBytes = 4;
   EXPECT_EQ(S.neededRegisters(Shape), Plain + 24 + 8);
+  Shape.Capped = true;
+  EXPECT_EQ(S.neededRegisters(Shape), Plain + 24 + 8);
+  Shape.Scored = false;
+  EXPECT_EQ(S.neededRegisters(Shape), Plain + 24 + 8);
+  Shape.Capped = false;
+  Shape.Scored = true;
   S.TileKeys = 128;
   EXPECT_EQ(S.neededRegisters(Shape), Plain + 64 + 40 + 16);
   for (int64_t Bytes : {2, 4})
