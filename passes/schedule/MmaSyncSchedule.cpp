@@ -71,6 +71,11 @@ constexpr int64_t MaxStagesOfWideHeads = 3, FewerStagesFrom = 120;
 /// 16 bytes, each thread has several times as many places.
 constexpr int64_t MaxSplitOfPixels = 32, MaxSplitOfPieces = 16, WholePiece = 16;
 
+/// Copies of a thread beside split factors. Of 128 rows of a warpgroup 20 spill
+/// up to 20 bytes, 24 232, 36 1228; of 64 rows in a block of one warpgroup 12
+/// none, 20 88, 32 704 (ptxas 13.0).
+constexpr int64_t MostSplitCopies = 20, MostSplitCopiesOfFewRows = 16;
+
 /// Products of split factors; and what of fp32's peak loops of multiply-adds
 /// reach (docs/performance.md: 30 to 40 of 67 TFLOP/s on an H200).
 constexpr double SplitProducts = 3, LoopShare = 0.55;
@@ -179,6 +184,19 @@ bool hasManyPlaces(const MmaSyncShape &Shape) {
 /// both parts of A and the places spill, however few columns there are.
 bool findsPixels(const MmaSyncShape &Shape) {
   return Shape.Split && Shape.MoreSlotsOfA > 0;
+}
+
+/// Whether each thread of split factors has so many short copies that their
+/// places spill.
+bool copiesTooMany(const MmaSyncSchedule &S, const MmaSyncShape &Shape) {
+  bool HasFewRows = S.WarpgroupM <= LeastWarpgroupM;
+  if (!Shape.Split || (HasFewRows && S.groups() > 1))
+    return false;
+  int64_t Row = S.TileK * Shape.ElementBytes;
+  int64_t Copies =
+      S.TileM * Row / Shape.PieceOfA + S.TileN * Row / Shape.PieceOfB;
+  return Copies > S.threads() *
+                      (HasFewRows ? MostSplitCopiesOfFewRows : MostSplitCopies);
 }
 
 int64_t mostAccumulators(const MmaSyncShape &Shape) {
@@ -309,7 +327,7 @@ schedule::rankMmaSyncSchedules(const MmaSyncShape &Shape,
           std::min(mostRankedStages(S, Shape, T),
                    T.Limit.SharedPerBlock /
                        Shape.withScales(S.stageBytes(Shape.ElementBytes)));
-      if (isLegal(S, Shape, T) &&
+      if (isLegal(S, Shape, T) && !copiesTooMany(S, Shape) &&
           (S.TileN >= WideColumns || Shape.N < WideColumns))
         Ranked.push_back(costOf(S, Shape, T));
     }

@@ -56,6 +56,35 @@ TEST(MmaSyncSchedule, Legal) {
   }
 }
 
+/// Words of 4 bytes beside split factors: the places of a thread's copies would
+/// spill.
+TEST(MmaSyncSchedule, SplitFactorsHaveFewCopies) {
+  MmaSyncShape Shape = shapeOf(333, 128, 277);
+  Shape.ElementBytes = 4;
+  Shape.Split = true;
+  auto Has = [&](const char *Cut) {
+    auto Ranked = rankMmaSyncSchedules(Shape, targetOf("sm_80"));
+    return std::any_of(Ranked.begin(), Ranked.end(), [&](const auto &One) {
+      return One.Schedule.str().find(Cut) != std::string::npos;
+    });
+  };
+  const char *Deep = "128x64x32 warpgroup 128x64",
+             *Small = "64x64x32 warpgroup 64x64";
+  EXPECT_TRUE(Has(Deep));
+  EXPECT_TRUE(Has(Small));
+  Shape.PieceOfA = 8;
+  EXPECT_TRUE(Has(Deep));
+  Shape.PieceOfA = 4;
+  EXPECT_FALSE(Has(Deep));
+  EXPECT_FALSE(Has(Small));
+  EXPECT_TRUE(Has("128x64x16 warpgroup 128x64"));
+  EXPECT_TRUE(Has("64x64x16 warpgroup 64x64"));
+  // Two warpgroups share the copies.
+  EXPECT_TRUE(Has("64x128x32 warpgroup 64x64"));
+  Shape.Split = false;
+  EXPECT_TRUE(Has(Deep));
+}
+
 TEST(MmaSyncSchedule, NoneWithoutTensorCores) {
   EXPECT_THAT(
       rankMmaSyncSchedules(shapeOf(64, 64, 64), targetOf("host:x86-64-v3")),
