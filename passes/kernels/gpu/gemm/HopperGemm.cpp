@@ -252,12 +252,15 @@ void HopperGemm::consume(Value Group) {
     Tiles = W.renewed(Tiles);
   forEachTile(First, [&](Value Tile, ValueRange In) -> Values {
     Value At = In[0];
-    Value Acc = mainloop(Group, countOfTile(Tile), At);
+    Value Count = countOfTile(Tile);
+    Value Acc = mainloop(Group, Count, At);
     // Behind the products: between the last of them and the wait, ptxas takes
     // any other instruction for one that might read the accumulators (C7514),
-    // and serialises all products.
+    // and serialises all products. What the count of steps has computed of the
+    // place LLVM would share, and compute in between.
+    Value There = Count == KCount ? Tile : W.renewed(Tile);
     Value VectorsAt =
-        epilogueTile(placeOf(Tile), Group, Acc, Vectors ? In[1] : Value());
+        epilogueTile(placeOf(There), Group, Acc, Vectors ? In[1] : Value());
     return Vectors ? Values{At, VectorsAt} : Values{At};
   });
   endRole();

@@ -30,6 +30,9 @@
 // CHECK: %[[K:.*]] = arith.muli %[[INDEX]], %c64
 // CHECK: tile.mma
 // CHECK: scf.for %{{.*}} = %c64 to %[[K]] step %c64
+// The place is computed again after the products, from a number that LLVM does not know.
+// CHECK: tile.await
+// CHECK: nvvm.inline_ptx "mov.b32 {$w0}, {$r0};"
 
 // A tile of 128 columns has the taps of both its parts.
 // WIDE-LABEL: gpu.func @conv(
