@@ -248,7 +248,7 @@ void HopperGemm::consume(Value Group) {
     First.push_back(cursor());
   // Of one tile LLVM would take the loop apart, and compute places of the
   // epilogue between the last product and the wait (C7514).
-  if (tileCount().asConstant() == 1)
+  if (S.SplitK == 1 && tileCount().asConstant() == 1)
     Tiles = W.renewed(Tiles);
   forEachTile(First, [&](Value Tile, ValueRange In) -> Values {
     Value At = In[0];
