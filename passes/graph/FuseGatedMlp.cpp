@@ -21,7 +21,7 @@
 /// those for wgmma, tcgen05, mma.sync and few rows keep two sums, and to all
 /// others such a region would be a loop for each element. So it is for such
 /// targets alone. By mma.sync and tcgen05 it is done where costs say that it
-/// gains.
+/// gains. Weights may be codes that few rows read (graph.dequantise_tiles).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -53,13 +53,13 @@ public:
          llvm::to_vector(Main.getBody().front().getOps<RegionOp>())) {
       if (Merged.contains(Region))
         continue;
-      std::optional<GemmRegion> Gate = GemmRegion::read(Region);
+      std::optional<GemmRegion> Gate = GemmRegion::readAny(Region);
       if (!Gate || !Region.getOutputs()[0].hasOneUse())
         continue;
       OpOperand &Use = *Region.getOutputs()[0].use_begin();
       auto User = dyn_cast<RegionOp>(Use.getOwner());
       std::optional<GemmRegion> Up =
-          User ? GemmRegion::read(User) : std::nullopt;
+          User ? GemmRegion::readAny(User) : std::nullopt;
       if (!Up || !meet(*Gate, *Up, Use.getOperandNumber()))
         continue;
       std::string Why = refusal(*Gate, *Up);
@@ -95,10 +95,25 @@ static bool isStored(Type Element) {
          Element.isInteger(32) || Element.getIntOrFloatBitWidth() == 8;
 }
 
+/// Whether a kernel reads both weights alike.
+static bool haveOneForm(GemmRegion &Gate, GemmRegion &Up) {
+  if (!Gate.Tiles || !Up.Tiles)
+    return Gate.B && Up.B && typeOf(Gate.B) == typeOf(Up.B);
+  DequantiseTilesOp One = Gate.Tiles, Other = Up.Tiles;
+  // Zero points are one number for each block, or one for all, which may be
+  // another in each weight.
+  return llvm::equal(One->getOperandTypes(), Other->getOperandTypes()) &&
+         One.getType() == Other.getType() && One.getBits() == Other.getBits() &&
+         One.getBlock() == Other.getBlock() &&
+         One.getNumber() == Other.getNumber();
+}
+
 std::string Pairer::refusal(GemmRegion &Gate, GemmRegion &Up) const {
   if (StringRef Why = Gate.refusal(!Costs.isAsked()); !Why.empty())
     return Why.str();
-  if (typeOf(Gate.B) != typeOf(Up.B))
+  if (StringRef Why = Up.refusal(!Costs.isAsked()); !Why.empty())
+    return Why.str();
+  if (!haveOneForm(Gate, Up))
     return "the two weights differ in size or type";
   if (!isStored(typeOf(Up.Region.getOutputs()[0]).getElementType()))
     return "no kernel of two products stores its result's type";

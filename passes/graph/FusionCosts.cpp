@@ -93,10 +93,21 @@ double FusionCosts::costOf(const FusedGemmSize &Size, const Kernel &Of,
   Few.KContiguous = false;
   Few.Products = Of.Products;
   Few.RotateHalf = Of.RotateHalf;
+  if (Size.CodeBits) {
+    Few.MaxM = std::min(Facts.range(Size.Rows).Max, TypicalFewRows);
+    Few.KContiguous = true;
+    Few.WeightBits = Size.CodeBits;
+    Few.Block = Size.Block;
+    Few.ScaleBytes = Size.ScaleBytes;
+    Few.ZeroBytes = Size.ZeroBytes;
+  }
   bool IsPlain = Of.Products == 1 && !Of.RotateHalf;
   if (schedule::isForFewRows(Rows, Facts.range(Size.Rows).Max, IsPlain))
     if (auto Ranked = schedule::rankGemvSchedules(Few, T); !Ranked.empty())
       return Ranked.front().Total;
+  // No other family reads codes.
+  if (Size.CodeBits)
+    return INFINITY;
   int64_t Moved = Rows * Size.K + Columns * Size.K +
                   Rows * Size.Columns * (Of.HasResidual ? 2 : 1);
   return std::max(bestOfGemms(shapeOf(Size, Of), T),

@@ -27,10 +27,13 @@
 
 namespace kpc::graph {
 
-/// The sizes of one GEMM of 16-bit operands.
+/// The sizes of one GEMM of 16-bit operands, or with a weight of codes.
 struct FusedGemmSize {
   shape::Expr Rows;
   int64_t Columns = 0, K = 0;
+  /// Of codes: bits, elements of K that share a scale, bytes of a scale and of
+  /// a zero point. 0 bits: B has 16.
+  int64_t CodeBits = 0, Block = 0, ScaleBytes = 0, ZeroBytes = 0;
 };
 
 class FusionCosts {

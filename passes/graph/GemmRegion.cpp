@@ -41,7 +41,14 @@ bool graph::isUsedInPlace(Value V) {
 }
 
 std::optional<GemmRegion> GemmRegion::read(RegionOp Region) {
-  GemmRegion Found{Region, {}, {}, {}};
+  std::optional<GemmRegion> Found = readAny(Region);
+  if (Found && Found->Tiles)
+    return std::nullopt;
+  return Found;
+}
+
+std::optional<GemmRegion> GemmRegion::readAny(RegionOp Region) {
+  GemmRegion Found{Region, {}, {}, {}, {}};
   if (Region.getNumResults() != 1)
     return std::nullopt;
   for (Operation &Op : Region.getBody().front().without_terminator()) {
@@ -49,6 +56,10 @@ std::optional<GemmRegion> GemmRegion::read(RegionOp Region) {
       if (Found.Matmul)
         return std::nullopt;
       Found.Matmul = Gemm;
+    } else if (auto Tiles = dyn_cast<DequantiseTilesOp>(Op)) {
+      if (Found.Tiles)
+        return std::nullopt;
+      Found.Tiles = Tiles;
     } else if (!Op.hasTrait<ElementwiseTrait>() &&
                !isa<BroadcastOp, ConstantOp>(Op)) {
       return std::nullopt;
@@ -58,13 +69,31 @@ std::optional<GemmRegion> GemmRegion::read(RegionOp Region) {
       !isUsedInPlace(Found.Matmul.getY()))
     return std::nullopt;
   Found.A = argumentBehind(Found.Matmul.getA());
-  Found.B = argumentBehind(Found.Matmul.getB());
-  if (!Found.A || !Found.B)
+  if (!Found.Tiles)
+    Found.B = argumentBehind(Found.Matmul.getB());
+  else if (Found.Matmul.getB() != Found.Tiles.getY() ||
+           !Found.Tiles->hasOneUse())
+    return std::nullopt;
+  if (!Found.A || !(Found.B || Found.Tiles))
     return std::nullopt;
   return Found;
 }
 
+/// Sizes are those that tile-few-row-weights asks for.
+StringRef GemmRegion::refusalOfTiles() const {
+  Type Element = typeOf(A).getElementType();
+  DequantiseTilesOp Codes = Tiles;
+  if (!Element.isF16() && !Element.isBF16())
+    return "what is multiplied by codes is not of 16 bits. To fix: compile "
+           "with --precision fp16 or bf16, and --io-precision, too";
+  if (!llvm::all_of(Codes->getOperands(), llvm::IsaPred<BlockArgument>))
+    return "scales or zero points of codes are not in memory";
+  return {};
+}
+
 StringRef GemmRegion::refusal(bool TakesFp8) const {
+  if (Tiles)
+    return refusalOfTiles();
   SymbolicTensorType Left = typeOf(A), Right = typeOf(B);
   Type Element = Left.getElementType();
   auto IsFp8 = [](Type Ty) {
@@ -89,8 +118,21 @@ StringRef GemmRegion::refusal(bool TakesFp8) const {
 }
 
 FusedGemmSize GemmRegion::size() const {
-  return {typeOf(A).getDims()[0], *typeOf(B).getStaticDim(1),
-          *typeOf(B).getStaticDim(0)};
+  MatmulOp Product = Matmul;
+  SymbolicTensorType Right = typeOf(Product.getB());
+  FusedGemmSize Size{typeOf(A).getDims()[0], *Right.getStaticDim(1),
+                     *Right.getStaticDim(0)};
+  if (!Tiles)
+    return Size;
+  DequantiseTilesOp Codes = Tiles;
+  auto BytesOf = [](Value V) {
+    return int64_t(typeOf(V).getElementType().getIntOrFloatBitWidth() / 8);
+  };
+  Size.CodeBits = Codes.getBits();
+  Size.Block = Codes.getBlock();
+  Size.ScaleBytes = BytesOf(Codes.getScales());
+  Size.ZeroBytes = Codes.getZeros() ? BytesOf(Codes.getZeros()) : 0;
+  return Size;
 }
 
 RegionMerger::RegionMerger(OpBuilder &B, Location Loc, StringRef Name,

@@ -32,8 +32,12 @@ struct GemmRegion {
   RegionOp Region;
   MatmulOp Matmul;
   mlir::BlockArgument A, B;
+  /// What makes the right operand of codes, where `B` is null.
+  DequantiseTilesOp Tiles;
 
   static std::optional<GemmRegion> read(RegionOp Region);
+  /// The same where codes that few rows read may be the right operand.
+  static std::optional<GemmRegion> readAny(RegionOp Region);
   mlir::Value input(mlir::BlockArgument Argument) {
     return Region.getInputs()[Argument.getArgNumber()];
   }
@@ -42,6 +46,9 @@ struct GemmRegion {
   llvm::StringRef refusal(bool TakesFp8 = false) const;
   /// The GEMM's sizes, of operands that are not refused.
   FusedGemmSize size() const;
+
+private:
+  llvm::StringRef refusalOfTiles() const;
 };
 
 /// Whether all that is made of `V` has its sizes and is made of its elements at

@@ -443,7 +443,7 @@ def FuseGatedMlp : Pass<"fuse-gated-mlp", "::mlir::func::FuncOp"> {
     first's result element by element: `silu(x*w) * (x*v)`. One region with both
     writes the result alone. It is for targets with wgmma, tcgen05 or mma.sync,
     whose builders keep both accumulators, as the GEMV's do, and for operands of
-    16 bits. Where `targets` names some, all without wgmma, it is done where the
+    16 bits, or two weights of codes that few rows read. Where `targets` names some, all without wgmma, it is done where the
     cost models of all of them say that it gains. What is refused is a remark of
     category `recognition`.
   }];

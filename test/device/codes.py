@@ -7,7 +7,7 @@
     python3 codes.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
 
 Each is y = x · dequantise(w) (+ bias) in one type of 16 bits, as MatMulNBits, or as DequantizeLinear in front of MatMul (`axis` 0)
-or Gemm with transB (`axis` 1). Of each shape there is the product in bf16 as well, whose weights are an input. Chains are GEMMs
+or Gemm with transB (`axis` 1). Of each shape there is the product in bf16 as well, whose weights are an input. Gates are two products of one x. Chains are GEMMs
 one after another, as a model has them, with more weights than a second cache holds. Writes NAME.kpc and a line in cases.json. Needs
 onnx, numpy.
 """
@@ -21,6 +21,7 @@ from code_values import weights
 
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
 SHAPES = [(4096, 4096), (4096, 14336), (14336, 4096)]
+GATES = [(2048, 8192), (4096, 14336)]
 # Of a chain: K and N of its GEMMs in turn, how often, and the weights in bf16, which serve again once they fill a second cache thrice.
 CHAINS = {"square": ([(4096, 4096)], 16, 6), "wide": ([(4096, 14336), (14336, 4096)], 3, 2)}
 
@@ -103,6 +104,40 @@ def model(rows, total, columns, element, bits=4, block=128, zeros=False, bias=Fa
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
 
 
+def gate_model(rows, total, columns, element, function="Sigmoid", bits=4, block=128, zeros=False, bias=False, spelling="nbits", signed=False,
+               number="", apart=False):
+    """A gated MLP's first half, SwiGLU or GEGLU, whose two weights are codes: y = function(x · gate) · (x · up).
+
+    `apart`: x · gate is a result, too, so that there are two kernels.
+    """
+    kind = TYPES[element]
+    nodes, made = [], []
+    for seed, side in enumerate(("gate", "up")):
+        data = weights(total, columns, bits, block, zeros, seed=seed, kind=number)
+        own, constants = (dequantise_fp8(int(spelling[-1]), number, block, kind, *data[:2]) if number else
+                          matmul_nbits(total, columns, bits, block, kind, *data) if spelling == "nbits" else
+                          dequantise_linear(int(spelling[-1]), columns, bits, block, signed, kind, *data))
+        if bias:
+            constants.append(constant("b", kind, np.linspace(-1, 1, columns)))
+            own.append(helper.make_node("Add", ["product", "b"], ["sum"], name="sum"))
+        own[-1].output[0] = "side"
+        for one in constants:
+            one.name = f"{side}_{one.name}"
+        for node in own:
+            node.input[:] = ["x" if name == "x" else f"{side}_{name}" for name in node.input]
+            node.output[0] = f"{side}_{node.output[0]}"
+            node.name = f"{side}_{node.name}"
+        nodes, made = nodes + own, made + constants
+    nodes.append(helper.make_node(function, ["gate_side"], ["active"], name="active"))
+    if function == "Sigmoid":
+        nodes.append(helper.make_node("Mul", ["gate_side", "active"], ["silu"], name="silu"))
+    nodes.append(helper.make_node("Mul", [nodes[-1].output[0], "up_side"], ["y"], name="gated"))
+    names = ["y", "gate_side"] if apart else ["y"]
+    graph = helper.make_graph(nodes, "gate", [helper.make_tensor_value_info("x", kind, [rows, total])],
+                              [helper.make_tensor_value_info(name, kind, [rows, columns]) for name in names], made)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
+
+
 def case(rows, shape, element, bits, block):
     total, columns = shape
     name = f"{rows}x{total}x{columns}.{element}.int{bits}.{block}"
@@ -115,6 +150,17 @@ def fp8_case(rows, shape, element, number, block):
     name = f"{rows}x{total}x{columns}.{element}.{number}.{block}"
     return {"name": name, "purpose": "speed", "rows": rows, "sum": total, "columns": columns, "type": element, "bits": 8, "block": block,
             "number": number, "dims": [], "model": lambda: model(rows, total, columns, element, 8, block, spelling="axis0", number=number)}
+
+
+def gate_cases(rows, shape, bits, number=""):
+    """One kernel, and two for its peer."""
+    total, columns = shape
+    own = {"bits": bits, "number": number, "spelling": "axis0" if number else "nbits"}
+    name = f"gate.{rows}x{total}x{columns}.bf16.{number or f'int{bits}'}"
+    for apart in (False, True):
+        yield {"name": name + (".apart" if apart else ""), "purpose": "peer" if apart else "gate", "rows": rows, "sum": total, "columns": columns,
+               "type": "bf16", "bits": bits, "block": 128, "number": number, "dims": [],
+               "model": lambda apart=apart: gate_model(rows, total, columns, "bf16", apart=apart, **own)}
 
 
 def chain(rows, kind, bits, block=128, number=""):
@@ -166,6 +212,11 @@ def chain_case(rows, kind, bits, number=""):
 
 
 def cases():
+    for shape in GATES:
+        for rows in (1, 4, 16):
+            yield from gate_cases(rows, shape, 4)
+            yield from gate_cases(rows, shape, 8)
+            yield from gate_cases(rows, shape, 8, "e4m3")
     for kind in CHAINS:
         for rows in (1, 4, 16):
             for bits in (4, 8):

@@ -6,7 +6,7 @@
 
     python3 time_codes.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 15] [--only REGEX]
 
-FOLDER is what codes.py wrote. The reference is f64; side_by_side.py says how all sides are timed. `ratio` is that of own bf16, cold.
+FOLDER is what codes.py wrote. The reference is f64; side_by_side.py says how all sides are timed. `ratio` is that of own bf16, cold, and of gates that of two kernels.
 PyTorch's (`_weight_int4pack_mm`) is timed with weights of its own: those values are not compared. GEMMs of chains are timed in
 one graph, where each reads weights from memory and lines of the second cache are clean, as in a model: microseconds of one of them.
 """
@@ -87,9 +87,31 @@ def run_chain(case, options):
     return row
 
 
+def run_gate(case, options):
+    """`ratio` is that of two kernels, cold."""
+    torch.manual_seed(0)
+    x = torch.randn(case["rows"], case["sum"], device="cuda").bfloat16()
+    gate, up = (expected(case, x, seed) for seed in (0, 1))
+    out = torch.empty(case["rows"], case["columns"], device="cuda", dtype=torch.bfloat16)
+    kernel = Kernel(case, options, {"x": x}, {"y": out})
+    row = dict(case, error=error(kernel.first["y"], torch.nn.functional.silu(gate) * up), same=kernel.same)
+    row["right"] = row["same"] and row["error"] <= LIMITS[torch.bfloat16]
+    if options.rounds:
+        two = Kernel(dict(case, name=case["name"] + ".apart"), options, {"x": x}, {"y": torch.empty_like(out), "gate_side": torch.empty_like(out)})
+        times = compare_cold({"kpc": kernel, "two kernels": two}, options.rounds)
+        for state in ("cold", "warm"):
+            row[state] = {side: times[side, state] for side in ("kpc", "two kernels")}
+        row["ratio"] = row["cold"]["two kernels"] / row["cold"]["kpc"]
+        two.close()
+    kernel.close()
+    return row
+
+
 def run_case(case, options):
     if case["purpose"] == "peer":
         return dict(case, error=0, same=True, right=True)
+    if case["purpose"] == "gate":
+        return run_gate(case, options)
     if case["purpose"] == "chain":
         return run_chain(case, options)
     kind = KINDS[case["type"]]
@@ -115,7 +137,8 @@ def run_case(case, options):
 
 def describe(row):
     words = [f"{state}: " + ", ".join(f"{side} {us:.2f}" for side, us in row[state].items()) for state in ("cold", "warm", "chain") if state in row]
-    return "  ".join(words + ([f"{row['ratio']:.2f}x of own bf16"] if words else []))
+    peer = "two kernels" if row["purpose"] == "gate" else "own bf16"
+    return "  ".join(words + ([f"{row['ratio']:.2f}x of {peer}"] if words else []))
 
 
 if __name__ == "__main__":

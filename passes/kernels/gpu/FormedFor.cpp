@@ -21,10 +21,6 @@ std::optional<FormedFor> FormedFor::read(const FusedKernel &Form) {
       [](kernel::AttentionOp) { return WalkResult::interrupt(); });
   if (OfAttention.wasInterrupted())
     return FormedFor{"it has an attention", {FamilyClass::Attention}};
-  if (Form.SeveralRoots)
-    return FormedFor{
-        "it has several reductions",
-        {FamilyClass::Rows, FamilyClass::FewRowGemm, FamilyClass::Gemm}};
   auto OfTiles = Form.Func->walk([](Operation *Op) {
     bool IsTiled =
         Op->hasAttr(kernel::KernelDialect::TilesAttrHelper::getNameStr());
@@ -33,6 +29,10 @@ std::optional<FormedFor> FormedFor::read(const FusedKernel &Form) {
   if (Form.Root && OfTiles.wasInterrupted())
     return FormedFor{"it reads a weight of codes in tiles",
                      {FamilyClass::FewRowGemm}};
+  if (Form.SeveralRoots)
+    return FormedFor{
+        "it has several reductions",
+        {FamilyClass::Rows, FamilyClass::FewRowGemm, FamilyClass::Gemm}};
   linalg::LinalgOp Root = Form.Root;
   if (!Root || !isa<kernel::GemmOp>(Root.getOperation()))
     return std::nullopt;

@@ -144,3 +144,29 @@ TEST(GemvSchedule, CodesAreWholeTilesAndFitSharedMemory) {
         }
       }
 }
+
+// fuse-gated-mlp does not ask for wgmma's targets.
+TEST(GemvSchedule, GatesOfCodesAreFasterAsOneKernel) {
+  for (const char *Name : {"sm_90a", "sm_80", "sm_89", "sm_100a", "sm_120a"})
+    for (int64_t Bits : {4, 8})
+      for (int64_t Rows : {1, 2, 4, 8, 16})
+        for (auto [K, N] : {std::pair<int64_t, int64_t>{1024, 2816},
+                            {2048, 8192},
+                            {4096, 11008},
+                            {4096, 14336},
+                            {5120, 13824},
+                            {8192, 28672}}) {
+          const target::Target &T = *target::findTarget(Name);
+          GemvShape Shape = shapeOf(Rows, N, K);
+          Shape.MaxM = Rows;
+          Shape.WeightBits = Bits;
+          Shape.Block = 128;
+          Shape.ScaleBytes = 2;
+          double Two = 2 * rankGemvSchedules(Shape, T).front().Total;
+          Shape.N = 2 * N;
+          Shape.Products = 2;
+          GemvCost One = rankGemvSchedules(Shape, T).front();
+          EXPECT_LT(One.Total, Two) << Name << " " << Rows << " rows, " << K
+                                    << " x " << N << ": " << One.str();
+        }
+}

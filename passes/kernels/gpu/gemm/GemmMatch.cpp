@@ -404,61 +404,13 @@ std::optional<GemmMatch> GemmMatch::readWithRotateHalf(FusedKernel &Form) {
   return P;
 }
 
-/// A tensor that a body extracts from, as a matrix of contiguous rows in
-/// memory; none where it lies in no such.
-static std::optional<Matrix> extractedMatrix(tensor::ExtractOp Op) {
-  Matrix M;
-  if (!placeMatrix(M, memoryOf(Op.getTensor())))
-    return std::nullopt;
-  unsigned Rank = cast<MemRefType>(M.Memref.getType()).getRank();
-  std::optional<Expr> Row = sizeExpr(strideOf(M.Memref, Rank - 2)),
-                      Column = sizeExpr(strideOf(M.Memref, Rank - 1));
-  if (!Row || Column != Expr(1))
-    return std::nullopt;
-  M.RowStride = *Row;
-  M.ColumnStride = *Column;
-  return M;
-}
-
-/// The codes that make B, [K, N] in the order of `Map`.
-static std::optional<GemmMatch::TiledCodes> tiledCodes(const Contraction &C) {
-  auto Generic = C.B.Tensor.getDefiningOp<linalg::GenericOp>();
-  auto Tiles = Generic
-                   ? Generic->getAttrOfType<kernel::TilesAttr>(
-                         kernel::KernelDialect::TilesAttrHelper::getNameStr())
-                   : kernel::TilesAttr();
-  if (!Tiles || C.K.Loops.size() != 1 || C.N.Loops.size() != 1)
-    return std::nullopt;
-  MLIRContext *Context = Generic.getContext();
-  AffineMap Wanted = AffineMap::get(C.B.Map.getNumDims(), 0,
-                                    {getAffineDimExpr(C.K.Loops[0], Context),
-                                     getAffineDimExpr(C.N.Loops[0], Context)},
-                                    Context);
-  if (C.B.Map != Wanted)
-    return std::nullopt;
-  SmallVector<Matrix> Read;
-  for (auto Op : Generic.getBody()->getOps<tensor::ExtractOp>())
-    if (std::optional<Matrix> M = extractedMatrix(Op))
-      Read.push_back(*M);
-  if (Read.size() != 2 && Read.size() != 3)
-    return std::nullopt;
-  GemmMatch::TiledCodes Codes{Read[0], Read[1], {}};
-  if (Read.size() == 3)
-    Codes.Zeros = Read[2];
-  Codes.Bits = Tiles.getBits();
-  Codes.Block = Tiles.getBlock();
-  Codes.Offset = Tiles.getOffset();
-  Codes.Number = Tiles.getNumber();
-  return Codes;
-}
-
-std::optional<GemmMatch> GemmMatch::readTiled(FusedKernel &Form) {
+std::optional<GemmMatch> GemmMatch::readOneTiled(FusedKernel &Form) {
   std::optional<GemmMatch> P = readResult(Form);
   if (!P)
     return std::nullopt;
   const Contraction &C = P->C;
   AffineMap MapA = C.A.Map;
-  P->Codes = tiledCodes(C);
+  P->Codes = TiledCodes::read(C);
   if (!P->Codes || !placeOperand(P->A, C.A.Tensor, MapA) ||
       !readStrides(P->A, MapA, C, C.M, C.K))
     return std::nullopt;
@@ -476,14 +428,35 @@ static bool haveOneLayout(const Matrix &A, const Matrix &C) {
          llvm::equal(A.Batches, C.Batches, Alike);
 }
 
+/// Whether two GEMMs have one A and results of the same sizes.
+static bool haveOneLeft(const GemmMatch &P, const GemmMatch &Other) {
+  return P.M == Other.M && P.N == Other.N && P.K == Other.K &&
+         P.Batch == Other.Batch && P.A.Argument == Other.A.Argument &&
+         haveOneLayout(P.A, Other.A);
+}
+
 std::optional<GemmMatch> GemmMatch::readPair(Forms &Own) {
   std::optional<GemmMatch> P = read(Own.First), Other = read(Own.Second);
-  if (!P || !Other || P->M != Other->M || P->N != Other->N ||
-      P->K != Other->K || P->Batch != Other->Batch ||
-      P->A.Argument != Other->A.Argument || !haveOneLayout(P->A, Other->A) ||
+  if (!P || !Other || !haveOneLeft(*P, *Other) ||
       !haveOneLayout(P->B, Other->B))
     return std::nullopt;
-  P->Second.emplace(DualGemm{Other->C, Other->B});
+  P->Second.emplace(DualGemm{Other->C, Other->B, {}});
+  return P;
+}
+
+std::optional<GemmMatch> GemmMatch::readTiled(FusedKernel &Form, Forms &Own) {
+  if (!Form.FirstRoot) {
+    Own.First = Form;
+    return readOneTiled(Own.First);
+  }
+  Own.First = Form.withRoot(Form.FirstRoot);
+  Own.Second = Form.withRoot(Form.Root);
+  std::optional<GemmMatch> P = readOneTiled(Own.First),
+                           Other = readOneTiled(Own.Second);
+  if (!P || !Other || !haveOneLeft(*P, *Other) ||
+      !P->Codes->isLike(*Other->Codes))
+    return std::nullopt;
+  P->Second.emplace(DualGemm{Other->C, Other->B, Other->Codes});
   return P;
 }
 

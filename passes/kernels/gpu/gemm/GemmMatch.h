@@ -95,13 +95,6 @@ struct GemmMatch {
   llvm::SmallVector<ColumnVector> ColumnVectors = {};
   /// Tensors of which all elements of D read the same one: a scale.
   llvm::SmallVector<mlir::Value> Scalars = {};
-  /// A second GEMM of the same A, whose elements meet those of the first at
-  /// their places: a gated MLP.
-  struct DualGemm {
-    Contraction C;
-    Matrix B;
-  };
-  std::optional<DualGemm> Second = {};
   /// B as codes in tiles, with scales and zero points of blocks along K; then
   /// `B` is not set.
   struct TiledCodes {
@@ -109,7 +102,20 @@ struct GemmMatch {
     std::optional<Matrix> Zeros;
     int64_t Bits = 0, Block = 0, Offset = 0;
     mlir::Type Number = {}; ///< of codes that are floats: E4M3 or E5M2
+
+    /// The codes that make B, [K, N].
+    static std::optional<TiledCodes> read(const Contraction &C);
+    /// Whether both are copied and multiplied alike; offsets may differ.
+    bool isLike(const TiledCodes &Other) const;
   };
+  /// A second GEMM of the same A, whose elements meet those of the first at
+  /// their places: a gated MLP.
+  struct DualGemm {
+    Contraction C;
+    Matrix B;
+    std::optional<TiledCodes> Codes; ///< like the first's
+  };
+  std::optional<DualGemm> Second = {};
   std::optional<TiledCodes> Codes = {};
   /// RoPE: element j of a row of D also reads accumulator j ± RotateHalf. 0: no
   /// RoPE.
@@ -131,8 +137,8 @@ struct GemmMatch {
   };
   /// The same for builders that know what to do with `Second` and `RotateHalf`.
   static std::optional<GemmMatch> readAny(FusedKernel &Form, Forms &Own);
-  /// As `read` where B is `Codes` (kernel.tiles).
-  static std::optional<GemmMatch> readTiled(FusedKernel &Form);
+  /// As `readAny` where B is `Codes` (kernel.tiles), and the second's, too.
+  static std::optional<GemmMatch> readTiled(FusedKernel &Form, Forms &Own);
   /// As `read` without A and B, of which the caller knows more: a
   /// convolution's.
   static std::optional<GemmMatch> readResult(FusedKernel &Form);
@@ -172,6 +178,7 @@ private:
                                         Groups How = Groups::Plain);
   static std::optional<GemmMatch> readWithRotateHalf(FusedKernel &Form);
   static std::optional<GemmMatch> readPair(Forms &Own);
+  static std::optional<GemmMatch> readOneTiled(FusedKernel &Form);
 };
 
 /// What the distances between matrices of a batch are multiples of; 0: there is

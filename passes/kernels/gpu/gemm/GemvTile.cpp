@@ -338,7 +338,11 @@ void GemvTile::prepare() {
   if (P.Codes && P.Codes->Zeros)
     MemoryZeros = Memory(*P.Codes->Zeros);
   if (P.Second)
-    MemorySecondB = Memory(P.Second->B);
+    MemorySecondB = Memory(P.Codes ? P.Second->Codes->Tiles : P.Second->B);
+  if (P.Second && P.Codes)
+    MemorySecondScales = Memory(P.Second->Codes->Scales);
+  if (P.Second && P.Codes && P.Codes->Zeros)
+    MemorySecondZeros = Memory(*P.Second->Codes->Zeros);
   Slices = W.ceilDiv(Sum, S.Depth * S.Warps);
   Tiles = tilesOfBlock();
   placeThread();

@@ -93,7 +93,10 @@ private:
   void placeThread();
   mlir::Value firstColumn(mlir::Value Tile);
   mlir::Value isInSecondHalf(mlir::Value InTile);
-  mlir::Value memoryOf(mlir::Value InTile);
+  /// The first or the second memory: that of the matrix that a column of the
+  /// tile is of.
+  mlir::Value memoryOf(mlir::Value InTile, mlir::Value First,
+                       mlir::Value Second);
   mlir::Value columnOf(mlir::Value First, mlir::Value InTile);
 
   // Copies: GemvTileCopies.cpp.
@@ -123,7 +126,8 @@ private:
   mlir::Value inTiles(mlir::Value Column, mlir::Value Slice);
   void copyCodes(const Stage &To, const Place &From);
   void copyOfBlocks(const Stage &To, mlir::Value Tile, mlir::Value Memory,
-                    const Matrix &Of, const Place &From);
+                    mlir::Value SecondMemory, const Matrix &Of,
+                    const Place &From);
   mlir::Value numberOf(mlir::Value V);
   double shift() const;
   mlir::Value ofColumn(mlir::Value Tile, const Matrix &Of, int64_t Block,
@@ -143,6 +147,11 @@ private:
                 llvm::ArrayRef<Values> Products, llvm::ArrayRef<Values> OfRows,
                 Values Sums);
   Values multiplyCodes(const Stage &From, mlir::ValueRange Sums);
+  /// Slices of one matrix, and the matrix that a slice is of.
+  int64_t ownSlices() const { return resultColumns() / 8; }
+  const GemmMatch::TiledCodes &codesOf(int64_t Slice) const {
+    return Slice < ownSlices() ? *P.Codes : *P.Second->Codes;
+  }
   /// Of 8 rows, which are the right operand of codes.
   int64_t halvesOfRows() const { return HasLower ? 2 : 1; }
   void storeColumns(mlir::ValueRange Sums);
@@ -190,7 +199,9 @@ private:
   const Chip On;
   bool KContiguous = false, HasLower = true;
   mlir::Value Rows, Columns, Sum, RowStrideA, StrideB, Tiles, Slices;
-  mlir::Value MemoryA, MemoryB, MemorySecondB, MemoryScales, MemoryZeros;
+  mlir::Value MemoryA, MemoryB, MemorySecondB;
+  mlir::Value MemoryScales, MemoryZeros; ///< of codes; those of the second B
+  mlir::Value MemorySecondScales, MemorySecondZeros;
   mlir::Value Thread, Warp, Lane, G, T; ///< indices
   llvm::SmallVector<mlir::Type> StageTiles;
   mlir::Value Ring, Policy;

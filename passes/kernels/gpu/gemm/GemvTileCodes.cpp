@@ -23,6 +23,8 @@
 ///   left and right   16 columns of codes are the left operand, and 8 rows the
 ///                    right one, whose words lie as they are loaded. With more
 ///                    than 8 rows codes are multiplied again
+///   gates            the first half of the slices is of one matrix, the second
+///                    half of the other, at the same columns
 ///
 ///   stage   tiles of the slices | rows | scales [blocks, columns] | zeros
 ///
@@ -67,7 +69,8 @@ Value GemvTile::inTiles(Value Column, Value Slice) {
 /// Scales or zero points of a stage: 8 columns of a block are one piece, or
 /// two.
 void GemvTile::copyOfBlocks(const Stage &To, Value Tile, Value Memory,
-                            const Matrix &Of, const Place &From) {
+                            Value SecondMemory, const Matrix &Of,
+                            const Place &From) {
   int64_t Elements = PieceBytes / bytesOf(Of), Pieces = TileColumns / Elements,
           Count = blocksOfStage() * S.Slices * Pieces,
           Stride = *Of.RowStride.asConstant();
@@ -79,10 +82,14 @@ void GemvTile::copyOfBlocks(const Stage &To, Value Tile, Value Memory,
           Slice = rem(div(Number, Pieces), S.Slices),
           Block = div(Number, Pieces * S.Slices),
           InTile = W.add(mul(Slice, TileColumns), InSlice);
-    Value InRow =
-        hasWholeTiles()
-            ? W.add(Column, InTile)
-            : W.add(mul(inTiles(Column, Slice), TileColumns), InSlice);
+    Value Own = Slice, InMatrix = InTile;
+    if (P.Second) {
+      Own = rem(Slice, ownSlices());
+      InMatrix = W.add(mul(Own, TileColumns), InSlice);
+    }
+    Value InRow = hasWholeTiles()
+                      ? W.add(Column, InMatrix)
+                      : W.add(mul(inTiles(Column, Own), TileColumns), InSlice);
     // Rows are blocks. What lanes have of their own comes first.
     Value Row;
     if (int64_t Each = S.Depth / P.Codes->Block)
@@ -90,7 +97,7 @@ void GemvTile::copyOfBlocks(const Stage &To, Value Tile, Value Memory,
                   mul(From.Slice, S.Warps * Each * Stride));
     else
       Row = mul(div(numberOfStage(From), P.Codes->Block / S.Depth), Stride);
-    copy(To, {Memory, W.add(Row, InRow),
+    copy(To, {memoryOf(InTile, Memory, SecondMemory), W.add(Row, InRow),
               insideOfSum(From, mul(Block, P.Codes->Block)), Tile, Block,
               InTile, PieceBytes, Is});
   }
@@ -105,14 +112,18 @@ void GemvTile::copyCodes(const Stage &To, const Place &From) {
                        mul(From.Slice, S.Warps * TileBytes));
   Value Whole = W.add(W.mul(div(Column, TileColumns), OfSlice), AlongK);
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-    Value Number = W.index(Slice), Place = W.add(Whole, mul(OfSlice, Slice));
+    int64_t Own = Slice % ownSlices();
+    Value Place = W.add(Whole, mul(OfSlice, Own));
     if (!hasWholeTiles())
-      Place = W.add(W.mul(inTiles(Column, Number), OfSlice), AlongK);
-    copy(To, {MemoryB, Place, Inside, To.Weights, Number, Mine});
+      Place = W.add(W.mul(inTiles(Column, W.index(Own)), OfSlice), AlongK);
+    copy(To, {Slice == Own ? MemoryB : MemorySecondB, Place, Inside, To.Weights,
+              W.index(Slice), Mine});
   }
-  copyOfBlocks(To, To.Scales, MemoryScales, P.Codes->Scales, From);
+  copyOfBlocks(To, To.Scales, MemoryScales, MemorySecondScales, P.Codes->Scales,
+               From);
   if (P.Codes->Zeros)
-    copyOfBlocks(To, To.Zeros, MemoryZeros, *P.Codes->Zeros, From);
+    copyOfBlocks(To, To.Zeros, MemoryZeros, MemorySecondZeros, *P.Codes->Zeros,
+                 From);
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,7 +333,7 @@ GemvTile::Values GemvTile::scaled(const Stage &From, int64_t Block,
           W.B, W.Loc, Number(-shift()),
           ofColumn(From.Zeros, *P.Codes->Zeros, Block, Slice));
     else if (HasShift)
-      More = Number(-shift() - double(P.Codes->Offset));
+      More = Number(-shift() - double(codesOf(Slice).Offset));
     for (auto [Half, OfHalf] : llvm::enumerate(Products))
       for (size_t Row = 0; Row < 2; ++Row) {
         size_t I = size_t(Slice - First) * 2 + Row;
@@ -347,7 +358,9 @@ GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
   SmallVector<Values> Codes;
   Value Zero = arith::ConstantOp::create(W.B, W.Loc,
                                          W.B.getFloatAttr(W.B.getF32Type(), 0));
-  bool HasShift = P.Codes->Zeros || shift() + double(P.Codes->Offset) != 0;
+  bool HasShift = P.Codes->Zeros.has_value();
+  for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
+    HasShift |= shift() + double(codesOf(Slice).Offset) != 0;
   Values None(4, i32(0)), Start(4, Zero);
   for (int64_t Block = 0; Block < Blocks; ++Block) {
     SmallVector<SmallVector<Values>> Rows; // of each step

@@ -138,7 +138,7 @@ void GemvTile::copyWeightsAlongColumns(const Stage &To, const Place &From) {
     Value Mine = columnOf(firstColumn(From.Tile), InTile);
     if (!hasWholeTiles())
       Mine = least(Mine, Last);
-    Value Memory = memoryOf(InTile);
+    Value Memory = memoryOf(InTile, MemoryB, MemorySecondB);
     Value At = W.add(elementsAlong(From, Line, StrideB), Mine);
     for (int64_t N = 0; N < S.Depth; N += Rows) {
       Value K = add(Line, N);
@@ -205,12 +205,11 @@ Value GemvTile::isInSecondHalf(Value InTile) {
                                Half);
 }
 
-/// The matrix that a column of the tile is of.
-Value GemvTile::memoryOf(Value InTile) {
+Value GemvTile::memoryOf(Value InTile, Value First, Value Second) {
   if (!P.Second)
-    return MemoryB;
-  return arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile),
-                                 MemorySecondB, MemoryB);
+    return First;
+  return arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile), Second,
+                                 First);
 }
 
 /// Its number there: columns of the second half are as many of the second

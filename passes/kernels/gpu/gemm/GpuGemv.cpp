@@ -165,10 +165,9 @@ LogicalResult emitGemv(GemmMatch::Forms &Own, GemmMatch &P,
 
 FamilyAnswer queryGpuGemv(FusedKernel &Form, const target::Target &T) {
   auto Own = std::make_shared<GemmMatch::Forms>();
-  std::optional<GemmMatch> Plain = GemmMatch::readAny(Form, *Own);
-  std::optional<GemmMatch> Read = Plain || Form.FirstRoot
-                                      ? std::move(Plain)
-                                      : GemmMatch::readTiled(Own->First);
+  std::optional<GemmMatch> Plain = GemmMatch::readAny(Form, *Own),
+                           Read = Plain ? std::move(Plain)
+                                        : GemmMatch::readTiled(Form, *Own);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
   if (std::optional<schedule::Refusal> No =
