@@ -102,7 +102,11 @@ static bool haveOneForm(GemmRegion &Gate, GemmRegion &Up) {
   DequantiseTilesOp One = Gate.Tiles, Other = Up.Tiles;
   // Zero points are one number for each block, or one for all, which may be
   // another in each weight.
-  return llvm::equal(One->getOperandTypes(), Other->getOperandTypes()) &&
+  auto AreStoredAlike = [](Value A, Value B) {
+    return argumentBehind(A).getType() == argumentBehind(B).getType();
+  };
+  return llvm::equal(One->getOperands(), Other->getOperands(),
+                     AreStoredAlike) &&
          One.getType() == Other.getType() && One.getBits() == Other.getBits() &&
          One.getBlock() == Other.getBlock() &&
          One.getNumber() == Other.getNumber();

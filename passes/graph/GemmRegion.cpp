@@ -86,7 +86,7 @@ StringRef GemmRegion::refusalOfTiles() const {
   if (!Element.isF16() && !Element.isBF16())
     return "what is multiplied by codes is not of 16 bits. To fix: compile "
            "with --precision fp16 or bf16, and --io-precision, too";
-  if (!llvm::all_of(Codes->getOperands(), llvm::IsaPred<BlockArgument>))
+  if (!llvm::all_of(Codes->getOperands(), argumentBehind))
     return "scales or zero points of codes are not in memory";
   return {};
 }
@@ -126,7 +126,8 @@ FusedGemmSize GemmRegion::size() const {
     return Size;
   DequantiseTilesOp Codes = Tiles;
   auto BytesOf = [](Value V) {
-    return int64_t(typeOf(V).getElementType().getIntOrFloatBitWidth() / 8);
+    Type Stored = typeOf(argumentBehind(V)).getElementType();
+    return int64_t(Stored.getIntOrFloatBitWidth() / 8);
   };
   Size.CodeBits = Codes.getBits();
   Size.Block = Codes.getBlock();

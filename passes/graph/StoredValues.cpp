@@ -261,15 +261,25 @@ bool StorageChoice::holdsKept(Operation *Op) {
                       [&](Operation &Inner) { return Kept.match(&Inner); });
 }
 
-/// Outputs of the model, what a kept node writes or reads of the weights, and
-/// what a user's operator touches.
+/// Whether `V` has one scale for each column of codes: few bytes, whose least
+/// ones 16 bits have no numbers for.
+bool scalesColumns(BlockArgument V) {
+  return llvm::any_of(V.getUsers(), [&](Operation *User) {
+    auto Tiles = dyn_cast<DequantiseTilesOp>(User);
+    return Tiles && Tiles.getScales() == V && typeOf(V).getDims()[0] == Expr(1);
+  });
+}
+
+/// Outputs of the model, what a kept node writes or reads of the weights, what
+/// a user's operator touches, and scales of columns.
 bool StorageChoice::staysWide(Value V) {
   bool Stays = holdsKept(V.getDefiningOp()) || holdsCustom(V.getDefiningOp()),
        Read = false;
   forEachUse(V, [&](OpOperand &Use) {
     Read |= isa<RegionOp>(Use.getOwner());
     Stays |= !isa<RegionOp>(Use.getOwner()) || holdsCustom(Use.getOwner()) ||
-             (V.getDefiningOp<WeightOp>() && holdsKept(Use.getOwner()));
+             (V.getDefiningOp<WeightOp>() &&
+              (holdsKept(Use.getOwner()) || scalesColumns(argumentOf(Use))));
   });
   return Stays || !Read;
 }

@@ -198,6 +198,10 @@ GemvCost costOfCodes(const GemvSchedule &S, const GemvShape &Shape,
                   (Turns - 1) * CodesBlockMicroseconds +
                   double(S.Tiles) * CodesReduceMicroseconds +
                   Again * CodesRowsNotHidden;
+  // More than 16 rows read the weights again.
+  double Passes = std::ceil(double(Shape.M) / 16);
+  Cost.Stream *= Passes;
+  Cost.Overhead += (Passes - 1) * (Cost.Overhead - CodesStartMicroseconds);
   Cost.Total = Cost.Stream * Cost.Fullest + Cost.Overhead;
   return Cost;
 }

@@ -29,16 +29,17 @@
 
 namespace kpc::schedule {
 
+/// With more rows the weights are read too often.
+inline constexpr int64_t MostFewRows = 64;
+
 /// Whether a GEMM of typically `Typical` rows, and at most `Most`, is for the
 /// family of few rows. Tiles of Tensor Cores are not for fewer than 8 rows, but
 /// with gates and RoPE: a token of a GEMM that is `Plain` is multiplied by this
 /// family whatever a prompt may have. Sizes of prompts have variants of GEMM.
 inline bool isForFewRows(int64_t Typical, int64_t Most, bool Plain) {
   constexpr int64_t TileM = 16, FewestForMma = 8;
-  // With more rows the weights are read too often.
-  constexpr int64_t MostRows = 64;
   return Typical <= TileM &&
-         (Most <= MostRows || (Plain && Typical < FewestForMma));
+         (Most <= MostFewRows || (Plain && Typical < FewestForMma));
 }
 
 /// Sizes to choose for; where they are dynamic, their optimum.

@@ -11,6 +11,7 @@ import dataclasses
 import sys
 
 import emulated
+import gates
 
 models = emulated.device_models("codes")
 
@@ -71,5 +72,17 @@ def case(gate, target):
                          shows="gemv fp8" if gate.number else f"gemv {kind}", kernels=1)
 
 
+# Of models in f32, whose weights kpc quantises: precision of the others, function, bias, transposed, rows, most rows.
+MADE = [("fp16", "Sigmoid", False, False, 3, 16), ("bf16", "Gelu", True, True, 16, 16), ("fp16", "Sigmoid", True, False, 50, 64)]
+
+
+def made_case(precision, function, bias, transposed, rows, most):
+    """The scales of both weights are stored alike; the product behind the gate has 16 bits."""
+    model = gates.model(gates.Gate("made", precision, function, rows, 256, 136, bias, transposed))
+    return emulated.Case(f"made_{precision}_{rows}", model, {"rows": f"1..{most}:opt=4"}, {"rows": rows}, "",
+                         ("--precision", precision, "--io-precision", precision, "--precision-for", "gate|up=fp8"), shows="gemv fp8 16x64", kernels=2)
+
+
 if __name__ == "__main__":
-    sys.exit(emulated.main(*sys.argv[1:5], [case(gate, sys.argv[3]) for gate in CASES], "gates of few rows with codes"))
+    sys.exit(emulated.main(*sys.argv[1:5], [case(gate, sys.argv[3]) for gate in CASES] + [made_case(*one) for one in MADE],
+                           "gates of few rows with codes"))

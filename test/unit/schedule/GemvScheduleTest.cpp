@@ -145,6 +145,19 @@ TEST(GemvSchedule, CodesAreWholeTilesAndFitSharedMemory) {
       }
 }
 
+TEST(GemvSchedule, CodesAreReadAgainForEach16Rows) {
+  GemvShape Shape = shapeOf(16, 4096, 14336);
+  Shape.WeightBits = 8;
+  Shape.Block = 128;
+  Shape.ScaleBytes = 2;
+  const target::Target &T = *target::findTarget("sm_90a");
+  double Once = rankGemvSchedules(Shape, T).front().Total;
+  Shape.M = 48;
+  double Thrice = rankGemvSchedules(Shape, T).front().Total;
+  EXPECT_GT(Thrice, 2.8 * Once);
+  EXPECT_LT(Thrice, 3.2 * Once);
+}
+
 // fuse-gated-mlp does not ask for wgmma's targets.
 TEST(GemvSchedule, GatesOfCodesAreFasterAsOneKernel) {
   for (const char *Name : {"sm_90a", "sm_80", "sm_89", "sm_100a", "sm_120a"})

@@ -42,8 +42,11 @@ bool isAligned(const GemmMatch &P, const Expr &Stride, int64_t Elements) {
   return P.Facts.divisor(Stride) % Elements == 0;
 }
 
-/// Rows that this builder is for, or fewer.
+/// Rows that this builder is for, or fewer. Where they are more than typically,
+/// no other builder multiplies codes by Tensor Cores.
 bool hasFewRows(const GemmMatch &P) {
+  if (P.Codes)
+    return P.Facts.range(P.M).Max <= schedule::MostFewRows;
   return schedule::isForFewRows(typicalProduct(P.C.M.Sizes, UnknownExtent),
                                 P.Facts.range(P.M).Max,
                                 !P.Second && !P.RotateHalf);
