@@ -70,6 +70,7 @@ struct SwitchedNode {
 struct LaunchEstimate {
   std::string Target;
   bool Multiplies = false; ///< its root is a GEMM, a convolution or attention
+  int64_t Products = 0;    ///< GEMMs of it; a gate has two
   std::vector<std::string> Nodes;
   double Microseconds = 0;
 };

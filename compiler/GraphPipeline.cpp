@@ -329,7 +329,7 @@ static void addQuantisation(OpPassManager &Passes,
   Gemms.Wgmma = target::copiesRowsOfFp8(For.first());
   // Kernels of few rows multiply 16 bits.
   bool ReadsCodes = isNarrow(Options) && hasTensorCores(For);
-  if (isNarrow(Options))
+  if (isNarrow(Options) || !Options.Switched.empty())
     Gemms.FewRows = useOfCodes(For, ReadsCodes);
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
   if (!Options.Calibration.empty() && Options.ResidualsOfCodes) {

@@ -98,6 +98,8 @@ std::vector<LaunchEstimate> kpc::estimateLaunches(ModuleOp Plan,
     LaunchEstimate &E = All.emplace_back();
     E.Target = T.Name;
     E.Multiplies = Op.getRoot().has_value();
+    if (auto Kernel = Plan.lookupSymbol<func::FuncOp>(Op.getKernel()))
+      Kernel.walk([&](kernel::GemmOp) { ++E.Products; });
     if (ArrayAttr Nodes = Op.getNodesAttr())
       for (StringRef Node : Nodes.getAsValueRange<StringAttr>())
         E.Nodes.push_back(Node.str());

@@ -94,7 +94,7 @@ std::string CodePolicy::refusal(Operation *Product) const {
 std::string CodePolicy::refusalOfWeight(MatmulOp Product) const {
   // Fewer bytes are read in less than a quarter of a microsecond.
   constexpr int64_t LeastNumbers = 1 << 19;
-  if (typeOf(Product) != CodeType::Fp8)
+  if (typeOf(Product) == CodeType::None)
     return "it is to stay as it is";
   if (StringRef Why = refusalOfTiles(Product, Facts); !Why.empty())
     return Why.str();

@@ -58,8 +58,8 @@ public:
   CodeUse useOf(CodeType Type) const;
   /// Why the product stays as it is, as a clause; empty: it gets codes.
   std::string refusal(mlir::Operation *Product) const;
-  /// The same of a GEMM whose weight alone is to get codes of FP8, which a
-  /// kernel of few rows reads.
+  /// The same of a GEMM whose weight alone is to get codes, which a kernel of
+  /// few rows reads.
   std::string refusalOfWeight(MatmulOp Product) const;
 
 private:

@@ -103,7 +103,7 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
     (QuantiseAttention.cpp). Its queries have a scale for each row, its keys and
     values one each, all found in each run.
 
-    With `few-rows`, GEMMs of at most 16 rows have FP8 in their weights alone, of
+    With `few-rows`, GEMMs of at most 16 rows have codes in their weights alone, of
     half a million numbers and more: their bytes bound the time. What they are
     multiplied by stays as wide as it was.
 
@@ -116,7 +116,7 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
     Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
     Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">,
     Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">,
-    Option<"FewRows", "few-rows", "std::string", "\"none\"", "What the target does with weights of FP8 of few rows: none, multiplied, rounded">,
+    Option<"FewRows", "few-rows", "std::string", "\"none\"", "What the target does with codes of weights of few rows: none, multiplied, rounded">,
     ListOption<"Targets", "targets", "std::string", "Targets with wgmma as --arch names them, whose cost models are asked of FP8; none: nothing is">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];

@@ -75,7 +75,7 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
     for (auto [Op, Why] : llvm::zip_equal(Products, Refusals)) {
       if (!Why.empty() && *OfWeights != CodeUse::None &&
           Policy->refusalOfWeight(Op).empty() && !hasCodes(Op))
-        rewriteWeight(Op, *OfWeights);
+        rewriteWeight(Op, Policy->typeOf(Op), *OfWeights);
       else if (!Why.empty())
         tellOfRefusal(Op, Why);
       else
@@ -84,20 +84,20 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
   }
 
 private:
-  /// Whether the model's own weight is of FP8.
+  /// Whether the model's own weight is of FP8 or of integers of 8 bits.
   static bool hasCodes(MatmulOp Op) {
     std::optional<CodeOperand> W =
         CodeOperand::read(Op->getOpOperand(1), /*Kept=*/1);
-    return W && isFp8(typeOf(W->Codes).getElementType());
+    return W.has_value();
   }
 
   /// The weight as codes with a scale for each column, or as what they stand
   /// for.
-  static void rewriteWeight(MatmulOp Op, CodeUse Use) {
+  static void rewriteWeight(MatmulOp Op, CodeType Type, CodeUse Use) {
     OpBuilder B(Op);
     Location Loc = Op.getLoc();
     SymbolicTensorType To = typeOf(Op.getB());
-    Codes W = codesOfLines(B, Loc, asF32(B, Loc, Op.getB()), 0, CodeType::Fp8);
+    Codes W = codesOfLines(B, Loc, asF32(B, Loc, Op.getB()), 0, Type);
     Value Y;
     if (Use == CodeUse::Rounded) {
       Y = asF32(B, Loc, W.Of);
@@ -109,10 +109,13 @@ private:
       Y = DequantiseOp::create(B, Loc, To, W.Of, W.Scale, Value(),
                                ArrayRef<int64_t>{*To.getStaticDim(0), 1});
     }
-    remark::passed(Loc,
-                   remark::RemarkOpts::name("fp8").category("quantisation"))
-        << "A weight that few rows are multiplied with has codes of FP8, and a "
-           "scale for each column.";
+    bool IsFp8 = Type == CodeType::Fp8;
+    remark::passed(
+        Loc,
+        remark::RemarkOpts::name(codeTypeName(Type)).category("quantisation"))
+        << "A weight that few rows are multiplied with has codes of "
+        << (IsFp8 ? "FP8" : "8-bit integers")
+        << ", and a scale for each column.";
     Op.getBMutable().assign(Y);
   }
 

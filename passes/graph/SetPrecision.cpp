@@ -219,7 +219,11 @@ void joinTypesOfFactors(func::FuncOp Func, Type To, const NodePatterns &Kept,
   for (RegionOp Region : Regions) {
     bool IsWide = multipliesInFp32(Region, Kept);
     Type Wanted = IsWide ? F32 : To, Other = IsWide ? To : F32;
-    if (llvm::none_of(Region.getInputs(), [&](Value V) {
+    // Kernels of few rows multiply codes by 16 bits.
+    bool HasTiles =
+        !IsWide &&
+        !Region.getBody().front().getOps<DequantiseTilesOp>().empty();
+    if (!HasTiles && llvm::none_of(Region.getInputs(), [&](Value V) {
           return typeOf(V).getElementType() == Wanted;
         }))
       continue;

@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeProducts.h"
 #include "passes/graph/ConstantValues.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
@@ -101,7 +102,9 @@ std::optional<JoinedGate> JoinedGate::read(MatmulOp Product) {
   std::optional<int64_t> All =
       Ty.getRank() == 2 ? Ty.getStaticDim(1) : std::nullopt;
   JoinedGate Found{Product, {}, {}, {}, All.value_or(0) / 2};
-  if (!All || *All % 2 || !isConstant(Product.getB()) || !Found.findBias(Y) ||
+  // Few rows read the codes of a weight, as long as they are all of it.
+  if (!All || *All % 2 || !isConstant(Product.getB()) ||
+      isOfCodes(Product.getB()) || !Found.findBias(Y) ||
       llvm::range_size(Y.getUses()) != 2)
     return std::nullopt;
   for (Operation *User : Y.getUsers()) {

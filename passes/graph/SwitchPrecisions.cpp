@@ -134,7 +134,9 @@ private:
       return hasMatrix(Op);
     if (auto F = BlockFormat::named(Type, &getContext()))
       return hasBlocks(Op, *F);
-    return Policy.refusal(Op).empty();
+    auto Gemm = dyn_cast<MatmulOp>(Op);
+    return Policy.refusal(Op).empty() ||
+           (Gemm && Policy.refusalOfWeight(Gemm).empty());
   }
 
   static bool hasMatrix(Operation *Op) {

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights of FP8 that few rows are multiplied with: each code alone, and `--precision fp8`, on the host and on emulated GPUs.
+"""Weights of FP8 that few rows are multiplied with: each code alone, and `--precision fp8` and `int8`, on the host and on emulated GPUs.
 
     python3 fp8_weights.py build/dev/bin/kpc DRIVER FOLDER
 
@@ -75,12 +75,18 @@ def check_codes(kpc, driver, folder, target, number, element, finite):
     return good
 
 
-def layer_model(draw, rows, k, columns, turned):
-    """Weights are codes times a power of two, and the greatest in each column is 448 of these."""
-    codes = draw.integers(0, 256, (k, columns), dtype=np.uint8)
-    codes[(codes & 0x7f) == 0x7f] = 0
-    codes[draw.integers(0, k, columns), np.arange(columns)] = 0x7e
-    w = (numbers(codes, "e4m3") * 2.0 ** draw.integers(-12, -8, columns)).astype(np.float32)
+def layer_model(draw, rows, k, columns, turned, kind):
+    """Weights are codes times a power of two, and the greatest in each column is 448 of these, or 127."""
+    greatest = draw.integers(0, k, columns), np.arange(columns)
+    if kind == "fp8":
+        codes = draw.integers(0, 256, (k, columns), dtype=np.uint8)
+        codes[(codes & 0x7f) == 0x7f] = 0
+        codes[greatest] = 0x7e
+        codes = numbers(codes, "e4m3")
+    else:
+        codes = draw.integers(-127, 128, (k, columns)).astype(np.float64)
+        codes[greatest] = 127
+    w = (codes * 2.0 ** draw.integers(-12, -8, columns)).astype(np.float32)
     ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT16 if name == "x" else TensorProto.FLOAT, [rows, size])
              for name, size in (("x", k), ("y", columns))]
     nodes = [helper.make_node("Cast", ["x"], ["wide"], to=TensorProto.FLOAT), helper.make_node("Gemm", ["wide", "w"], ["s"], "layer", transB=int(turned)),
@@ -89,19 +95,19 @@ def layer_model(draw, rows, k, columns, turned):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), w.astype(np.float64)
 
 
-def check_layer(kpc, driver, folder, target, rows, k, columns, turned, most):
+def check_layer(kpc, driver, folder, target, kind, rows, k, columns, turned, most):
     draw = np.random.default_rng(rows)
-    model, w = layer_model(draw, "rows" if most else rows, k, columns, turned)
+    model, w = layer_model(draw, "rows" if most else rows, k, columns, turned, kind)
     onnx.save(model, folder / "m.onnx")
     x = draw.integers(-3, 4, (rows, k)).astype(np.float16)
     sizes = ("--dim", f"rows=1..{most}:opt=4") if most else ()
-    y, shown = run(kpc, driver, folder, target, x, "--precision", "fp16", "--precision-for", "layer=fp8", *sizes)
+    y, shown = run(kpc, driver, folder, target, x, "--precision", "fp16", "--precision-for", f"layer={kind}", *sizes)
     wanted = np.maximum(x.astype(np.float64) @ w, 0)
     off = np.abs(y - wanted).max() / np.abs(wanted).max()
-    reads = "gemv fp8" in shown
+    reads = f"gemv {kind}" in shown
     # What many rows are multiplied with loses bits of its own.
     good = (off < 1e-3 or rows > 16) and off < 0.1 and reads == (target != "host" and rows <= 16 and k % 8 == 0)
-    print(f"{rows} rows, K {k} on {target}: {off:.1e}{', codes are read' if reads else ''}{'' if good else ': WRONG'}", flush=True)
+    print(f"{rows} rows, K {k}, {kind} on {target}: {off:.1e}{', codes are read' if reads else ''}{'' if good else ': WRONG'}", flush=True)
     return good
 
 
@@ -115,7 +121,9 @@ def main():
                 good.append(check_codes(kpc, driver, folder, target, number, element, True))
             good.append(check_codes(kpc, driver, folder, target, number, "fp16", False))
         for layer in LAYERS if target in ("host", "sm_80", "sm_90a") or "KPC_TEST_ALL" in os.environ else LAYERS[:1]:
-            good.append(check_layer(kpc, driver, folder, target, *layer))
+            good.append(check_layer(kpc, driver, folder, target, "fp8", *layer))
+        for layer in LAYERS[:3]:
+            good.append(check_layer(kpc, driver, folder, target, "int8", *layer))
     return 0 if all(good) else 1
 
 

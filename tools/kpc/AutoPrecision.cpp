@@ -77,6 +77,8 @@ private:
   PrecisionTrial Trial;
   std::vector<std::string> Gpus;
   std::vector<Precision> Types;
+  /// Those of Types that only weights of few rows have, on all targets.
+  std::vector<Precision> OfWeights;
   Precision Stored = Precision::Fp16;
   std::vector<LaunchEstimate> Plain; ///< all in what is stored
   std::vector<std::vector<LaunchEstimate>> InType;
@@ -117,7 +119,8 @@ std::string AutoPrecision::dataText() const {
 // Times
 //===----------------------------------------------------------------------===//
 
-/// The types of codes that some target multiplies, and that weights may be.
+/// The types of codes that some target multiplies, and that weights of few rows
+/// may be on all.
 bool AutoPrecision::findTypes() {
   bool Int8 = false, Fp8 = false, Blocks = false;
   for (const std::string &Name : Options.Targets.empty()
@@ -141,10 +144,12 @@ bool AutoPrecision::findTypes() {
               "be; the host is no faster with codes");
     return false;
   }
-  if (Int8)
-    Types.push_back(Precision::Int8);
-  if (Fp8)
-    Types.push_back(Precision::Fp8);
+  Types = {Precision::Int8, Precision::Fp8};
+  if (!Int8)
+    OfWeights.push_back(Precision::Int8);
+  if (!Fp8)
+    OfWeights.push_back(Precision::Fp8);
+  OfWeights.push_back(Precision::Int4);
   if (Blocks)
     for (Precision P : {Precision::Mxfp8, Precision::Nvfp4, Precision::Mxfp4})
       Types.push_back(P);
@@ -210,12 +215,16 @@ bool AutoPrecision::measureLayers() {
   Gains.reserve(InType.size());
   for (const auto &Plan : InType)
     Gains.push_back(gainsOf(Plain, Plan, Nodes));
-  // Weights of 4 bits gain with few rows alone. Else they are not measured.
-  if (std::none_of(Nodes.begin(), Nodes.end(), [&](const std::string &N) {
-        return worthwhile(Gains.back()[N]) > 0;
-      })) {
-    Types.pop_back();
-    InType.pop_back();
+  // Codes of weights alone gain with few rows. Else they are not measured.
+  for (Precision P : OfWeights) {
+    auto Place = std::find(Types.begin(), Types.end(), P) - Types.begin();
+    if (std::any_of(Nodes.begin(), Nodes.end(), [&](const std::string &N) {
+          return worthwhile(Gains[size_t(Place)][N]) > 0;
+        }))
+      continue;
+    Types.erase(Types.begin() + Place);
+    InType.erase(InType.begin() + Place);
+    Gains.erase(Gains.begin() + Place);
   }
   if (Types.empty())
     Notes.push_back(fmt::format("kernels of {} multiply no codes faster than "

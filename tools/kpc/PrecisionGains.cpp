@@ -26,20 +26,25 @@ struct PlanTimes {
 } // namespace
 
 /// A launch's nodes are in the order of its operations, constants at the end,
-/// which may bear the name of any node: the first product counts.
+/// which may bear the name of any node: as many products count, from the first
+/// on, as it has. They share its time, since they save it together.
 static PlanTimes timesOf(const std::vector<LaunchEstimate> &Plan,
                          const std::set<std::string> &Products) {
   PlanTimes Times;
   for (const LaunchEstimate &L : Plan) {
     std::vector<std::string> Key = {L.Target};
     std::string First;
+    std::set<std::string> Own;
     for (const std::string &Node : L.Nodes)
       if (!Products.count(Node))
         Key.push_back(Node);
       else if (First.empty())
-        First = Node;
+        Own.insert(First = Node);
+      else if (int64_t(Own.size()) < L.Products)
+        Own.insert(Node);
     if (L.Multiplies && !First.empty()) {
-      Times.Products[First] += L.Microseconds;
+      for (const std::string &Node : Own)
+        Times.Products[Node] += L.Microseconds / double(Own.size());
       continue;
     }
     // A kernel that makes codes alone is no other kernel's counterpart.

@@ -1,5 +1,6 @@
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{type=fp8 few-rows=multiplied for=small=fp8}))' | FileCheck %s --check-prefixes=CHECK,CODES
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{type=fp8 few-rows=rounded fp8=rounded for=small=fp8}))' | FileCheck %s --check-prefixes=CHECK,ROUNDED
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{type=int8 few-rows=multiplied int8=none}))' | FileCheck %s --check-prefix=INT8
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{type=fp8}))' | FileCheck %s --check-prefix=NONE
 // RUN: not kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{type=fp8 few-rows=some}))' 2>&1 | FileCheck %s --check-prefix=ERROR
 // ERROR: expected none, multiplied or rounded, got 'some'
@@ -15,6 +16,12 @@
 // ROUNDED: %[[M:.*]] = graph.mul %[[F]], %{{.*}} : <[1024, 512], f32>
 // ROUNDED: %[[H:.*]] = graph.cast %[[M]] to f16
 // ROUNDED: graph.matmul %{{.*}}, %[[H]] : <[4, 1024], f16>
+// INT8-LABEL: func @large
+// INT8: %[[C:.*]] = graph.cast %{{.*}} to i8 : <[1024, 512], f32>
+// INT8: %[[D:.*]] = graph.dequantise %[[C]] scales %{{.*}} blocks [1024, 1]
+// INT8: graph.matmul %{{.*}}, %[[D]] : <[4, 1024], f16>
+// INT8-LABEL: func @unnamed
+// INT8-NOT: to i8
 func.func @large(%x: !graph.tensor<[4, 1024], f16>) -> !graph.tensor<[4, 512], f16> {
   %w = graph.weight "m#w" [] : !graph.tensor<[1024, 512], f16>
   %y = graph.matmul %x, %w : <[4, 1024], f16>, <[1024, 512], f16>

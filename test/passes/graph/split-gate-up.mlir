@@ -39,6 +39,22 @@ func.func @swiglu(%x: !x) -> !h {
   return %7 : !h
 }
 
+// Few rows read the codes of all of a weight.
+// CHECK-LABEL: @of_codes(
+// CHECK: graph.matmul %arg0, %{{.*}} : <[n, 64], f32>, <[64, 256], f32>
+// CHECK-NOT: graph.matmul
+func.func @of_codes(%x: !x) -> !h {
+  %c = graph.weight "m#c" [] : !graph.tensor<[64, 256], i8>
+  %s = graph.weight "m#s" [] : !graph.tensor<[1, 256], f32>
+  %w = graph.dequantise %c scales %s blocks [64, 1] : !graph.tensor<[64, 256], i8>, !graph.tensor<[1, 256], f32> to <[64, 256], f32>
+  %0 = graph.matmul %x, %w : !x, !w
+  %1 = graph.slice %0 start <[0, 0]> step [1, 1] : !m to !h
+  %2 = graph.slice %0 start <[0, 128]> step [1, 1] : !m to !h
+  %3 = graph.sigmoid %1 : !h
+  %4 = graph.mul %3, %2 : !h
+  return %4 : !h
+}
+
 // Halves that do not meet, that others use as well, or whose right side is no constant.
 // REMARK-NOT: split
 // CHECK-LABEL: @others(

@@ -137,21 +137,33 @@ TEST(Search, FirstThatMeets) {
 }
 
 TEST(Gains, OfLaunches) {
-  std::vector<LaunchEstimate> Plain = {{"sm_90a", false, {"cast"}, 1},
-                                       {"sm_90a", false, {"norm"}, 2},
-                                       {"sm_90a", true, {"fc1", "gelu"}, 10},
-                                       {"sm_90a", true, {"fc2"}, 8}};
+  std::vector<LaunchEstimate> Plain = {{"sm_90a", false, 0, {"cast"}, 1},
+                                       {"sm_90a", false, 0, {"norm"}, 2},
+                                       {"sm_90a", true, 1, {"fc1", "gelu"}, 10},
+                                       {"sm_90a", true, 1, {"fc2"}, 8}};
   // The norm makes codes of fc1, fc1 those of fc2, and a kernel those of fc3,
   // in the place of a cast.
   std::vector<LaunchEstimate> Codes = {
-      {"sm_90a", false, {"norm", "fc1"}, 3},
-      {"sm_90a", true, {"fc1", "gelu", "fc2"}, 6},
-      {"sm_90a", true, {"fc2", "fc1"}, 5},
-      {"sm_90a", false, {"fc3"}, 1.5}};
+      {"sm_90a", false, 0, {"norm", "fc1"}, 3},
+      {"sm_90a", true, 1, {"fc1", "gelu", "fc2"}, 6},
+      {"sm_90a", true, 1, {"fc2", "fc1"}, 5},
+      {"sm_90a", false, 0, {"fc3"}, 1.5}};
   auto Gains = gainsOf(Plain, Codes, {"fc1", "fc2", "fc3"});
   EXPECT_NEAR(Gains["fc1"], 10 - 6 - 1, 1e-12);
   EXPECT_NEAR(Gains["fc2"], 3, 1e-12);
   EXPECT_NEAR(Gains["fc3"], 1 - 1.5, 1e-12);
+}
+
+// The two GEMMs of a gate are one launch, and gain together.
+TEST(Gains, OfGates) {
+  std::vector<LaunchEstimate> Plain = {
+      {"sm_90a", true, 2, {"gate", "up", "silu", "down"}, 10}};
+  std::vector<LaunchEstimate> Codes = {
+      {"sm_90a", true, 2, {"gate", "up", "silu"}, 6}};
+  auto Gains = gainsOf(Plain, Codes, {"gate", "up", "down"});
+  EXPECT_NEAR(Gains["gate"], 2, 1e-12);
+  EXPECT_NEAR(Gains["up"], 2, 1e-12);
+  EXPECT_NEAR(Gains["down"], 0, 1e-12);
 }
 
 } // namespace
