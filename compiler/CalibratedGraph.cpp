@@ -40,6 +40,26 @@ std::string someOf(const llvm::SetVector<StringRef> &Names) {
   return Text;
 }
 
+/// Why lists of channels are not of what the model multiplies; empty: they are.
+std::string mismatchOfChannels(ModuleOp Module) {
+  std::string Why;
+  Module.walk([&](Operation *Op) {
+    if (!graph::multipliesWeight(Op))
+      return WalkResult::advance();
+    std::optional<graph::OperandStatistics> Of = graph::statisticsOf(Op);
+    graph::SymbolicTensorType Type = graph::typeOf(Op->getOperand(0));
+    std::optional<int64_t> Channels = Type.getStaticDim(Type.getRank() - 1);
+    if (!Of || Of->Largest.empty() || !Channels ||
+        *Channels == int64_t(Of->Largest.size()))
+      return WalkResult::advance();
+    Why = "the operand of '" + printable(graph::nodeName(Op)) +
+          "': expected numbers for " + std::to_string(*Channels) +
+          " channels, got " + std::to_string(Of->Largest.size());
+    return WalkResult::interrupt();
+  });
+  return Why;
+}
+
 void noteMissing(ModuleOp Module, const CompileOptions &Options,
                  CompileReport &Report) {
   llvm::SetVector<StringRef> Gemms, Convs;
@@ -109,6 +129,12 @@ bool kpc::attachCalibration(ModuleOp Module, const CompileOptions &Options,
       All.set(Of.Node, Found.attribute(Context));
   }
   Module->setAttr(graph::CalibrationAttr, All.getDictionary(Context));
+  if (std::string Why = mismatchOfChannels(Module); !Why.empty()) {
+    Diags.error(Code::CalibrationFile)
+        .message("cannot take '" + printable(Options.Calibration) +
+                 "' as a calibration: " + Why);
+    return false;
+  }
   if (asksForCodes(Options))
     noteMissing(Module, Options, Report);
   warnOfLargeValues(*File, Options, Diags);

@@ -8,6 +8,7 @@
 
 #include "compiler/CalibrationFile.h"
 #include "compiler/import/ShallowJson.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -128,6 +129,9 @@ static std::string readOperand(const llvm::json::Value &From,
   Into.Node = *Node;
   Into.Kind = O->getString("kind").value_or("").str();
   std::string Of = "the operand of '" + printable(Into.Node) + "'";
+  if (Into.Kind != "gemm" && Into.Kind != "conv")
+    return Of + ": expected \"kind\" to be \"gemm\" or \"conv\", got \"" +
+           printable(Into.Kind) + "\"";
   for (auto [Key, Number] :
        {std::pair("least", &Into.Least), std::pair("greatest", &Into.Greatest),
         std::pair("range", &Into.Range)}) {
@@ -154,6 +158,19 @@ static std::string readOperand(const llvm::json::Value &From,
       !readList(*O, "channel mean", Into.Mean) ||
       !readList(*O, "channel rms", Into.Rms))
     return Of + ": expected lists of finite numbers for its channels";
+  if (Into.Mean.size() != Into.Largest.size() ||
+      Into.Rms.size() != Into.Largest.size())
+    return Of +
+           ": expected as many numbers in \"channel mean\" and \"channel rms\" "
+           "as in \"channel largest\", " +
+           std::to_string(Into.Largest.size()) + ", got " +
+           std::to_string(Into.Mean.size()) + " and " +
+           std::to_string(Into.Rms.size());
+  auto IsNegative = [](float Number) { return Number < 0; };
+  if (llvm::any_of(Into.Largest, IsNegative) ||
+      llvm::any_of(Into.Rms, IsNegative))
+    return Of + ": expected numbers of at least 0 in \"channel largest\" and "
+                "\"channel rms\"";
   return "";
 }
 
