@@ -39,15 +39,17 @@ IMAGES += [("reshaped", "bf16", (2, 16, 24), (2, 16, 24)), ("operator", "fp16", 
 # Channels last in memory. Each channel by itself is columns of memory, which are kernels of their own.
 LAST = [(spelling, element, known, sizes) for spelling in ("reshaped", "operator", "operator_18")
         for element, known, sizes in (("fp16", None, (2, 8, 12)), ("fp32", (3, 7, 5), (3, 7, 5)))]
-LAST += [("reshaped", "bf16", (2, 16, 24), (2, 16, 24)), ("reshaped", "fp16", (1, 40, 72), (1, 40, 72))]
+LAST += [("reshaped", "bf16", (2, 16, 24), (2, 16, 24))]
+# Four groups of 17,280 elements: a kernel of rows where the blocks of a cluster share each, else sums of parts.
+FEW_GROUPS = ("reshaped", "fp16", (1, 40, 72), (1, 40, 72))
 
 
 def last_case(spelling, element, known, sizes, between=False):
-    """No kernel only transposes. Beside the norm's kernel there are one for both convolutions, one for both casts of scale and shift where
-    they are of 16 bits, and with ONNX's operator of known sizes that of SiLU."""
+    """No kernel only transposes, and SiLU is part of the norm's. Beside it there are one for both convolutions, and one for both casts of
+    scale and shift where they are of 16 bits."""
     made = image_case(spelling, element, known, sizes, last=True, between=between)
     options = ("--precision", "tf32") if element == "fp32" else ()
-    count = 1 + between + (spelling != "reshaped" and element != "fp32") + (spelling.startswith("operator") and known is not None)
+    count = 1 + between + (spelling != "reshaped" and element != "fp32")
     return dataclasses.replace(made, name=f"{made.name}_last{'_between' if between else ''}", options=options, kernels=count, lacks=" transpose ")
 
 
@@ -106,6 +108,7 @@ if __name__ == "__main__":
     last += [columns_case(kind, *one, known) for kind in ("softmax", "norm") for known in (True, False)
              for one in ((5, 6, 7, "fp32"), (24, 8, 12, "fp16"), (131, 5, 13, "bf16"))]
     clusters = sys.argv[3] not in ("portable", "sm_80", "sm_86", "sm_89")
+    last += [last_case(*FEW_GROUPS) if clusters else long_case("reshaped", True, *FEW_GROUPS[2:], 5)]
     last += [long_case(*one) for one in [*(LONGER if clusters else LONG), LONG_COLUMNS]]
     last += cluster_cases() if clusters else []
     sys.exit(emulated.main(*sys.argv[1:5], [case(*one) for one in CASES] + [image_case(*one) for one in IMAGES] + last,
