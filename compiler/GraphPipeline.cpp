@@ -109,14 +109,6 @@ static SmallVector<std::string> keptNodes(const CompileOptions &Options) {
   return Patterns;
 }
 
-static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
-  graph::SetPrecisionOptions Precision;
-  Precision.Narrow = typeName(Options.Compute);
-  Precision.Keep = keptNodes(Options);
-  if (!Precision.Narrow.empty())
-    Passes.addPass(graph::createSetPrecision(Precision));
-}
-
 //===----------------------------------------------------------------------===//
 // What is asked of a class of targets
 //===----------------------------------------------------------------------===//
@@ -484,6 +476,18 @@ static void addLegalisation(OpPassManager &Passes,
   Passes.addPass(createCSEPass());
 }
 
+static void addPrecision(OpPassManager &Passes, const CompileOptions &Options,
+                         const target::TargetClass &For) {
+  graph::SetPrecisionOptions Precision;
+  if (hasTensorCores(For))
+    for (const target::Target *T : For.Targets)
+      Precision.Targets.emplace_back(T->Name);
+  Precision.Narrow = typeName(Options.Compute);
+  Precision.Keep = keptNodes(Options);
+  if (!Precision.Narrow.empty())
+    Passes.addPass(graph::createSetPrecision(Precision));
+}
+
 static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
                       const target::TargetClass &For) {
   // Kernels that keep rows at hand are those of GPUs.
@@ -515,7 +519,7 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Regions.Transposed = OnTensorCores ? 32 : 16;
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
-  addPrecision(Passes, Options);
+  addPrecision(Passes, Options, For);
   if (Options.Fuse && hasTensorCores(For)) {
     graph::FuseGatedMlpOptions Gates;
     graph::FuseRopeIntoGemmOptions Rope;

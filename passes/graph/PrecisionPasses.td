@@ -289,7 +289,13 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     - the smallest weights and the smallest values, up to one of `wide-share`
       elements of each: what is rounded adds about as much to the error whatever
       its size, and these save least;
+    - angles, coordinates and what becomes an index, with all that they are
+      computed from (ExactValues.h);
     - inputs, outputs and constants.
+
+    Inputs that a GEMM multiplies by something narrow are narrowed by a kernel
+    of their own. With `targets`, so are both factors of a GEMM of two inputs,
+    where the cost models of all of them have that faster.
 
     What only chooses among elements (a transpose, a max pool) is narrow where an
     operand is.
@@ -298,7 +304,8 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     Option<"Narrow", "to", "std::string", "\"f16\"", "f16 or bf16; empty or f32: nothing changes">,
     Option<"WideShare", "wide-share", "unsigned", "64",
            "Small weights and values stay f32 while they are at most one in so many elements; 0: none">,
-    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">,
+    ListOption<"Targets", "targets", "std::string", "Targets as --arch names them, whose cost models say whether a GEMM of two inputs narrows them; none: it does not">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

@@ -27,10 +27,14 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/FloatTypeNames.h"
 #include "passes/graph/GraphFunction.h"
+#include "passes/graph/InputCosts.h"
 #include "passes/graph/LeadingDimensions.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionFacts.h"
 #include "passes/graph/StoredValues.h"
+#include "passes/graph/TargetNames.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -177,6 +181,14 @@ bool isCustom(Value V) {
   return V.getDefiningOp() && holdsCustom(V.getDefiningOp());
 }
 
+/// Whether `V` keeps its type because somebody else's code has it: the caller's
+/// tensors, and what a user's operator gives.
+bool isForeign(Value V) {
+  auto Argument = dyn_cast<BlockArgument>(V);
+  return isCustom(V) ||
+         (Argument && isa<func::FuncOp>(Argument.getOwner()->getParentOp()));
+}
+
 /// Contractions of fewer operations take less time as loops of two types than
 /// another kernel takes to start.
 constexpr int64_t LeastFlops = 1 << 22;
@@ -207,46 +219,115 @@ bool isFactorOfFp32(Value V, const NodePatterns &Kept) {
   });
 }
 
-/// Tensor cores take factors of one type. So a kernel of its own narrows what
-/// is f32 for contractions whose other factor is narrow, or widens what is
+/// Tensor cores take factors of one type. So kernels of their own narrow what
+/// is f32 for contractions whose other factor is narrow, and widen what is
 /// narrow for those that were asked to be in fp32.
-void joinTypesOfFactors(func::FuncOp Func, Type To, const NodePatterns &Kept,
-                        const shape::Facts &Facts) {
-  DenseMap<std::pair<Value, Type>, Value> Casts;
-  SmallVector<RegionOp> Regions;
-  Func.walk([&](RegionOp Region) { Regions.push_back(Region); });
-  Type F32 = Float32Type::get(Func.getContext());
-  for (RegionOp Region : Regions) {
-    bool IsWide = multipliesInFp32(Region, Kept);
-    Type Wanted = IsWide ? F32 : To, Other = IsWide ? To : F32;
-    // Kernels of few rows multiply codes by 16 bits.
-    bool HasTiles =
-        !IsWide &&
-        !Region.getBody().front().getOps<DequantiseTilesOp>().empty();
-    if (!HasTiles && llvm::none_of(Region.getInputs(), [&](Value V) {
-          return typeOf(V).getElementType() == Wanted;
-        }))
-      continue;
+class FactorCasts {
+public:
+  FactorCasts(Type To, const shape::Facts &Facts, const ExactValues &Exact,
+              const NodePatterns &Kept,
+              ArrayRef<const target::Target *> Targets)
+      : To(To), Facts(Facts), Exact(Exact), Kept(Kept), Targets(Targets) {}
+
+  void run(func::FuncOp Func) {
+    SmallVector<RegionOp> Regions;
+    Func.walk([&](RegionOp Region) { Regions.push_back(Region); });
+    Type F32 = Float32Type::get(Func.getContext());
+    for (RegionOp Region : Regions) {
+      Block &Body = Region.getBody().front();
+      if (llvm::any_of(Body,
+                       [&](Operation &Op) { return Exact.isExactSum(&Op); }))
+        continue;
+      bool IsWide = multipliesInFp32(Region, Kept);
+      // Kernels of few rows multiply codes by 16 bits.
+      bool HasTiles = !IsWide && !Body.getOps<DequantiseTilesOp>().empty();
+      Type Wanted = IsWide ? F32 : To;
+      if (HasTiles || llvm::any_of(Region.getInputs(), [&](Value V) {
+            return typeOf(V).getElementType() == Wanted;
+          }))
+        castOther(Region, IsWide ? To : F32, Wanted);
+      else if (!IsWide)
+        narrowBoth(Region);
+    }
+  }
+
+private:
+  static Value rootOf(Value V) {
+    while (auto View = V.getDefiningOp<ReshapeOp>())
+      V = View.getX();
+    return V;
+  }
+
+  void castFactor(OpOperand &Use, Type Wanted) {
+    Value &Cast = Casts[{Use.get(), Wanted}];
+    if (!Cast) {
+      OpBuilder B(Use.getOwner()->getContext());
+      B.setInsertionPointAfterValue(Use.get());
+      Cast = castInKernel(Use.get(), Wanted, B);
+    }
+    Use.set(Cast);
+  }
+
+  /// Factors of another type than the one that is wanted.
+  void castOther(RegionOp Region, Type Other, Type Wanted) {
     std::optional<Expr> Flops = flopsOf(Region);
     bool IsSmall =
         Flops && Facts.optimum(*Flops).value_or(LeastFlops) < LeastFlops;
     for (unsigned Factor : factorsOf(Region)) {
       OpOperand &Use = Region->getOpOperand(Factor);
-      Value V = Use.get(), Root = V;
-      while (auto View = Root.getDefiningOp<ReshapeOp>())
-        Root = View.getX();
-      if (typeOf(V).getElementType() != Other || (IsSmall && !isCustom(Root)))
-        continue;
-      Value &Cast = Casts[{V, Wanted}];
-      if (!Cast) {
-        OpBuilder B(Region->getContext());
-        B.setInsertionPointAfterValue(V);
-        Cast = castInKernel(V, Wanted, B);
-      }
-      Use.set(Cast);
+      if (typeOf(Use.get()).getElementType() == Other &&
+          (!IsSmall || isCustom(rootOf(Use.get()))))
+        castFactor(Use, Wanted);
     }
   }
-}
+
+  /// The factors of a GEMM that are both the caller's, where that is faster.
+  void narrowBoth(RegionOp Region) {
+    Block &Body = Region.getBody().front();
+    auto Gemms = llvm::to_vector<2>(Body.getOps<MatmulOp>());
+    SmallVector<unsigned> Factors = gemmInputs(Region);
+    if (Targets.empty() || Gemms.size() != 1 || Factors.size() != 2 ||
+        llvm::any_of(Body, [&](Operation &Op) { return Kept.match(&Op); }))
+      return;
+    SetVector<Value> Wide;
+    SmallVector<Expr> Sizes;
+    for (unsigned Factor : Factors) {
+      Value V = Region.getInputs()[Factor];
+      if (!isForeign(rootOf(V)) || !typeOf(V).getElementType().isF32())
+        return;
+      if (!Casts.contains({V, To}) && Wide.insert(V))
+        Sizes.push_back(typeOf(V).getNumElements());
+    }
+    std::optional<InputCosts> Costs =
+        costsOfInputs(Gemms.front(), Sizes, Facts, Targets);
+    if (!Costs)
+      return;
+    // Microseconds; less is within what cost models are off by.
+    constexpr double LeastGain = 1;
+    bool Pays = Costs->Narrow + LeastGain <= Costs->Wide;
+    auto Named = remark::RemarkOpts::name("inputs").category("precision");
+    auto Say = [&](auto Remark) {
+      Remark << (Pays ? "Kernels of their own bring both inputs to 16 bits: "
+                      : "Both inputs stay f32: ") +
+                    llvm::formatv("{0:f1} us with these kernels, {1:f1} "
+                                  "without, by the cost model.",
+                                  Costs->Narrow, Costs->Wide)
+                        .str();
+    };
+    if (!Pays)
+      return Say(remark::missed(Region.getLoc(), Named));
+    Say(remark::passed(Region.getLoc(), Named));
+    for (unsigned Factor : Factors)
+      castFactor(Region->getOpOperand(Factor), To);
+  }
+
+  Type To;
+  const shape::Facts &Facts;
+  const ExactValues &Exact;
+  const NodePatterns &Kept;
+  ArrayRef<const target::Target *> Targets;
+  DenseMap<std::pair<Value, Type>, Value> Casts;
+};
 
 struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
   using SetPrecisionBase::SetPrecisionBase;
@@ -257,13 +338,31 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
         [](func::FuncOp Func) { return Func.getBody().hasOneBlock(); });
   }
 
+  /// Says what would be narrow if no absolute error counted.
+  void remarkExact(func::FuncOp Func, const shape::Facts &Facts,
+                   const NodePatterns &Kept, const ExactValues &Exact) {
+    for (Value V :
+         narrowValues(Func, Facts, Kept, WideShare, /*Exact=*/nullptr))
+      if (Operation *Reason = Exact.reasonOf(V)) {
+        StringRef Node = nodeName(Reason);
+        std::string Reader =
+            (Node.empty() ? Reason->getName().getStringRef() : Node).str();
+        remark::passed(V.getLoc(),
+                       remark::RemarkOpts::name("exact").category("precision"))
+            << "Is stored in fp32: '" + Reader +
+                   "' reads what is made of it to an absolute precision.";
+      }
+  }
+
   /// A pattern is found in a name of the model's and keeps nothing all the same
   /// where its nodes are folded, or their values are f32 without it.
   void remarkIdlePatterns(const shape::Facts &Facts) {
     auto Narrowed = [&](const NodePatterns &Pattern) {
       SmallVector<Value> All;
-      for (func::FuncOp Func : functions())
-        All.append(narrowValues(Func, Facts, Pattern, WideShare));
+      for (func::FuncOp Func : functions()) {
+        ExactValues Exact(Func);
+        All.append(narrowValues(Func, Facts, Pattern, WideShare, &Exact));
+      }
       return All;
     };
     if (Keep.empty())
@@ -280,14 +379,17 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
   void runOnOperation() override {
     FailureOr<Type> To = floatTypeNamed(Narrow, getOperation());
     FailureOr<NodePatterns> Kept = NodePatterns::read(Keep, getOperation());
-    if (failed(To) || failed(Kept))
+    auto All = targetsNamed(Targets, getOperation());
+    if (failed(To) || failed(Kept) || failed(All))
       return signalPassFailure();
     if (!*To || To->isF32())
       return;
     shape::Facts Facts = symbolFacts(getOperation());
     remarkIdlePatterns(Facts);
     for (func::FuncOp Func : functions()) {
-      for (Value V : narrowValues(Func, Facts, *Kept, WideShare))
+      ExactValues Exact(Func);
+      remarkExact(Func, Facts, *Kept, Exact);
+      for (Value V : narrowValues(Func, Facts, *Kept, WideShare, &Exact))
         if (auto Weight = V.getDefiningOp<WeightOp>())
           narrowWeight(Weight, *To);
         else if (!isFactorOfFp32(V, *Kept))
@@ -296,7 +398,7 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
       Func.walk([&](AttentionOp Op) { Attentions.push_back(Op); });
       for (AttentionOp Op : Attentions)
         narrowAttention(Op, *To);
-      joinTypesOfFactors(Func, *To, *Kept, Facts);
+      FactorCasts(*To, Facts, Exact, *Kept, *All).run(Func);
       Func.walk([](RegionOp Region) { widenInputs(Region); });
       eraseCopies(Func);
     }

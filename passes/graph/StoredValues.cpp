@@ -16,6 +16,9 @@
 /// up to a fixed share of all bytes, of weights and of other values each:
 /// biases, scales, gates, pooled features, the filters of depthwise layers.
 ///
+/// That is of relative errors. Values of which an absolute error counts stay
+/// f32 in any case (ExactValues.h).
+///
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/StoredValues.h"
@@ -215,9 +218,10 @@ bool HeavyContractions::read(Value V) const {
 class StorageChoice {
 public:
   StorageChoice(func::FuncOp Func, const shape::Facts &Facts,
-                const NodePatterns &Kept, unsigned WideShare)
+                const NodePatterns &Kept, unsigned WideShare,
+                const ExactValues *Exact)
       : Func(Func), Facts(Facts), Kept(Kept), WideShare(WideShare),
-        Contractions(Func, Facts) {}
+        Exact(Exact), Contractions(Func, Facts) {}
 
   SmallVector<Value> run();
 
@@ -240,6 +244,7 @@ private:
   const shape::Facts &Facts;
   const NodePatterns &Kept;
   unsigned WideShare;
+  const ExactValues *Exact;
   HeavyContractions Contractions;
   /// f32 because of what they are, and so are elementwise ops that use them.
   DenseSet<Value> Sensitive;
@@ -349,7 +354,8 @@ bool StorageChoice::isForTensorCores(Value V) {
 }
 
 void StorageChoice::sortOut(Value V) {
-  if (!typeOf(V).getElementType().isF32() || Raw.contains(V) || staysWide(V))
+  if (!typeOf(V).getElementType().isF32() || Raw.contains(V) ||
+      (Exact && Exact->contains(V)) || staysWide(V))
     return;
   if (isForTensorCores(V)) {
     Forced.push_back(V);
@@ -498,6 +504,7 @@ SmallVector<Value> StorageChoice::run() {
 SmallVector<Value> graph::narrowValues(func::FuncOp Func,
                                        const shape::Facts &Facts,
                                        const NodePatterns &Kept,
-                                       unsigned WideShare) {
-  return StorageChoice(Func, Facts, Kept, WideShare).run();
+                                       unsigned WideShare,
+                                       const ExactValues *Exact) {
+  return StorageChoice(Func, Facts, Kept, WideShare, Exact).run();
 }

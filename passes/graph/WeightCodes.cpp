@@ -9,6 +9,7 @@
 #include "passes/graph/WeightCodes.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/ColumnTiles.h"
+#include "passes/graph/ExactValues.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/QuantisationError.h"
 #include "passes/graph/RoundToCodes.h"
@@ -58,8 +59,11 @@ WeightPolicy::productsOf(func::FuncOp Func, StringRef Base,
   FailureOr<WeightPolicy> Policy = read(Base, For, Group, Func);
   if (failed(Policy))
     return failure();
+  ExactValues Exact(Func);
   Func.walk([&](MatmulOp Op) {
-    if (multipliesWeight(Op) && Policy->wants(Op))
+    bool Asked = Policy->For.typeOf(Op, "none") == "int4";
+    if (multipliesWeight(Op) && Policy->wants(Op) &&
+        (Asked || !Exact.isExactSum(Op)))
       Products.push_back(Op);
   });
   return Products;

@@ -330,6 +330,7 @@ MODELS = {
     "bent": bent(),
     "bent-weight": bent(weight=0.75),
     "bent-node": bent(last="Cos"),
+    "bent-tanh": bent(last="Tanh"),
     "bent-names": bent(prefix="decoder/"),
     "sub": two_inputs(),
     "settled": settled(),

@@ -54,3 +54,16 @@ func.func @batch(%x: !graph.tensor<[2, n, 1], f32>) -> !graph.tensor<[2, n, 2], 
   %y = graph.matmul %x, %w : !graph.tensor<[2, n, 1], f32>, !graph.tensor<[2, 1, 2], f32>
   return %y : !graph.tensor<[2, n, 2], f32>
 }
+
+// Frequencies of points, which sin reads the multiples of, are no codes unless a name asks for them.
+// CHECK-LABEL: @frequencies(
+// CHECK-NOT: graph.dequantise
+// CHECK: return
+// FOR-LABEL: @frequencies(
+// FOR: graph.dequantise
+func.func @frequencies(%x: !x) -> !y {
+  %w = graph.constant dense<[[0.0, -8.0], [3.0, 0.0], [15.0, 7.0]]> : tensor<3x2xf32>
+  %y = graph.matmul %x, %w : !x, !w loc("named")
+  %z = graph.sin %y : !y
+  return %z : !y
+}

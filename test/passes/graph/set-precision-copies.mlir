@@ -1,4 +1,5 @@
 // RUN: kpc-opt %s --form-regions --set-precision | FileCheck %s
+// RUN: kpc-opt %s --form-regions --set-precision="targets=sm_90a,sm_80 keep=kept" | FileCheck %s --check-prefix=PAIRS
 
 !cache = !graph.tensor<[batch, 8, past, 64], f16>
 !new = !graph.tensor<[batch, 8, sequence, 64], f16>
@@ -17,7 +18,7 @@ func.func @caches(%past: !cache, %new: !new) -> (!present, !graph.tensor<[batch,
   %0 = graph.cast %past to f32 : !cache loc("past")
   %1 = graph.cast %new to f32 : !new loc("new")
   %2 = graph.concat %0, %1 axis 2 : !cache32, !new32 loc("join")
-  %3 = graph.sin %2 : !present32 loc("scores")
+  %3 = graph.erf %2 : !present32 loc("scores")
   %4 = graph.cast %2 to f16 : !present32 loc("present")
   return %4, %3 : !present, !present32
 }
@@ -47,4 +48,25 @@ func.func @not_worth_one(%x: !graph.tensor<[8, 64], f32>) -> !graph.tensor<[8, 6
   %w = graph.weight "m#w" [] : !graph.tensor<[64, 64], f32>
   %0 = graph.matmul %x, %w : !graph.tensor<[8, 64], f32>, !graph.tensor<[64, 64], f32> loc("gemm")
   return %0 : !graph.tensor<[8, 64], f32>
+}
+
+// Two of the caller's: with targets whose cost models have that faster, both are narrowed. A short GEMM is not worth it, nor one that is kept.
+// PAIRS-LABEL: @pairs(
+// PAIRS-DAG: %[[A:.*]] = graph.region "cast"(%arg0) : {{.*}} -> !graph.tensor<[1536, 512], f16>
+// PAIRS-DAG: %[[B:.*]] = graph.region "cast"(%arg1) : {{.*}} -> !graph.tensor<[512, 512], f16>
+// PAIRS: graph.region "both"(%[[A]], %[[B]]) : {{.*}} -> !graph.tensor<[1536, 512], f32>
+// PAIRS: graph.region "kept"(%arg0, %arg1)
+// CHECK-LABEL: @pairs(
+// CHECK: graph.region "both"(%arg0, %arg1)
+func.func @pairs(%x: !graph.tensor<[1536, 512], f32>, %w: !graph.tensor<[512, 512], f32>) -> (!graph.tensor<[1536, 512], f32>, !graph.tensor<[1536, 512], f32>) {
+  %0 = graph.matmul %x, %w : !graph.tensor<[1536, 512], f32>, !graph.tensor<[512, 512], f32> loc("both")
+  %1 = graph.matmul %x, %w : !graph.tensor<[1536, 512], f32>, !graph.tensor<[512, 512], f32> loc("kept")
+  return %0, %1 : !graph.tensor<[1536, 512], f32>, !graph.tensor<[1536, 512], f32>
+}
+
+// PAIRS-LABEL: @short_pair(
+// PAIRS: graph.region "gemm"(%arg0, %arg1)
+func.func @short_pair(%x: !graph.tensor<[64, 64], f32>, %w: !graph.tensor<[64, 64], f32>) -> !graph.tensor<[64, 64], f32> {
+  %0 = graph.matmul %x, %w : !graph.tensor<[64, 64], f32>, !graph.tensor<[64, 64], f32> loc("gemm")
+  return %0 : !graph.tensor<[64, 64], f32>
 }

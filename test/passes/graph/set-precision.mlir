@@ -54,8 +54,8 @@ func.func @norm(%x: !x) -> (!x, !x) {
   %2 = graph.reshape %1 : !s to !one
   %3 = graph.broadcast %2 : !one to !x
   %4 = graph.div %x, %3 : !x loc("norm")
-  %5 = graph.sin %4 : !x
-  %6 = graph.cos %4 : !x
+  %5 = graph.erf %4 : !x
+  %6 = graph.tanh %4 : !x
   return %5, %6 : !x, !x
 }
 
@@ -88,7 +88,7 @@ func.func @gates(%x: !graph.tensor<[n, 128], f32>, %g: !one, %v: !graph.tensor<[
   %1 = graph.broadcast %0 : !one to !graph.tensor<[n, 128], f32>
   %2 = graph.mul %x, %1 : !graph.tensor<[n, 128], f32> loc("gated")
   %3 = graph.matmul %2, %v : !graph.tensor<[n, 128], f32>, !graph.tensor<[128, 8], f32>
-  %4 = graph.sin %0 : !one
+  %4 = graph.erf %0 : !one
   return %3, %4 : !graph.tensor<[n, 8], f32>, !one
 }
 
@@ -109,12 +109,12 @@ func.func @heavy(%x: !graph.tensor<[64, 8], f32>, %g: !graph.tensor<[1, 8], f32>
   %u = graph.weight "m#g" [] : !graph.tensor<[8, 8], f32>
   %b = graph.weight "m#b" [] : !graph.tensor<[8], f32>
   %d = graph.weight "m#d" [] : !graph.tensor<[3, 3, 1, 8], f32>
-  %0 = graph.sin %x : !graph.tensor<[64, 8], f32> loc("small")
+  %0 = graph.erf %x : !graph.tensor<[64, 8], f32> loc("small")
   %1 = graph.matmul %0, %v : !graph.tensor<[64, 8], f32>, !graph.tensor<[8, 8], f32> loc("product")
   %2 = graph.broadcast %b : !graph.tensor<[8], f32> to !graph.tensor<[64, 8], f32>
   %3 = graph.add %1, %2 : !graph.tensor<[64, 8], f32>
   %4 = graph.matmul %3, %v : !graph.tensor<[64, 8], f32>, !graph.tensor<[8, 8], f32> loc("last")
-  %5 = graph.sin %x : !graph.tensor<[64, 8], f32> loc("other")
+  %5 = graph.erf %x : !graph.tensor<[64, 8], f32> loc("other")
   %6 = graph.reduce max, %5 axes [1] : !graph.tensor<[64, 8], f32>
   %7 = graph.reshape %6 : !graph.tensor<[64], f32> to !graph.tensor<[64, 1], f32>
   %8 = graph.broadcast %7 : !graph.tensor<[64, 1], f32> to !graph.tensor<[64, 8], f32>
@@ -130,11 +130,11 @@ func.func @heavy(%x: !graph.tensor<[64, 8], f32>, %g: !graph.tensor<[1, 8], f32>
 // CHECK: graph.region "made"{{.*}} -> !graph.tensor<[n, 128], f16>
 // CHECK: graph.region "max"{{.*}} -> !graph.tensor<[n], f16>
 func.func @chosen(%x: !graph.tensor<[n, 128], f32>) -> (!graph.tensor<[n, 128], f32>, !s, !s) {
-  %0 = graph.sin %x : !graph.tensor<[n, 128], f32> loc("made")
+  %0 = graph.erf %x : !graph.tensor<[n, 128], f32> loc("made")
   %1 = graph.reduce max, %0 axes [1] : !graph.tensor<[n, 128], f32> loc("max")
-  %2 = graph.cos %0 : !graph.tensor<[n, 128], f32>
-  %3 = graph.sin %1 : !s
-  %4 = graph.cos %1 : !s
+  %2 = graph.tanh %0 : !graph.tensor<[n, 128], f32>
+  %3 = graph.erf %1 : !s
+  %4 = graph.tanh %1 : !s
   return %2, %3, %4 : !graph.tensor<[n, 128], f32>, !s, !s
 }
 
@@ -147,7 +147,7 @@ func.func @of_rows(%x: !graph.tensor<[n, 128], f32>) -> (!graph.tensor<[n, 128],
   %1 = graph.reshape %0 : !s to !graph.tensor<[n, 1], f32>
   %2 = graph.broadcast %1 : !graph.tensor<[n, 1], f32> to !graph.tensor<[n, 128], f32>
   %3 = graph.sub %x, %2 : !graph.tensor<[n, 128], f32>
-  %4 = graph.sin %x : !graph.tensor<[n, 128], f32>
+  %4 = graph.erf %x : !graph.tensor<[n, 128], f32>
   %5 = graph.reduce min, %4 axes [1] : !graph.tensor<[n, 128], f32> loc("computed")
   %6 = graph.reshape %5 : !s to !graph.tensor<[n, 1], f32>
   %7 = graph.broadcast %6 : !graph.tensor<[n, 1], f32> to !graph.tensor<[n, 128], f32>
@@ -175,9 +175,9 @@ func.func @beside(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64],
     -> (!graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 64], f32>) {
   %w = graph.weight "m#w" [] : !graph.tensor<[64, 64], f32>
   %u = graph.weight "m#u" [] : !graph.tensor<[64, 64], f32>
-  %0 = graph.sin %x : !graph.tensor<[4096, 64], f32> loc("large")
+  %0 = graph.erf %x : !graph.tensor<[4096, 64], f32> loc("large")
   %1 = graph.matmul %0, %w : !graph.tensor<[4096, 64], f32>, !graph.tensor<[64, 64], f32>
-  %2 = graph.sin %g : !graph.tensor<[1, 64], f32> loc("little")
+  %2 = graph.erf %g : !graph.tensor<[1, 64], f32> loc("little")
   %3 = graph.matmul %2, %u : !graph.tensor<[1, 64], f32>, !graph.tensor<[64, 64], f32>
   return %1, %3 : !graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 64], f32>
 }
@@ -192,7 +192,7 @@ func.func @squeeze(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64,
   %w = graph.weight "m#w" [] : !graph.tensor<[64, 64], f32>
   %u = graph.weight "m#u" [] : !graph.tensor<[1, 1, 64, 64], f32>
   %v = graph.weight "m#v" [] : !graph.tensor<[1, 1, 64, 64], f32>
-  %0 = graph.sin %x : !graph.tensor<[4096, 64], f32> loc("large")
+  %0 = graph.erf %x : !graph.tensor<[4096, 64], f32> loc("large")
   %1 = graph.matmul %0, %w : !graph.tensor<[4096, 64], f32>, !graph.tensor<[64, 64], f32>
   %c = graph.constant dense<64.0> : tensor<1x64xf32>
   %2 = graph.reduce sum, %g axes [1] : !graph.tensor<[1, 64, 64], f32>
@@ -211,7 +211,7 @@ func.func @summed(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64, 
     -> (!graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 1, 1, 64], f32>) {
   %w = graph.weight "m#w" [] : !graph.tensor<[64, 64], f32>
   %u = graph.weight "m#u" [] : !graph.tensor<[1, 1, 64, 64], f32>
-  %0 = graph.sin %x : !graph.tensor<[4096, 64], f32> loc("large")
+  %0 = graph.erf %x : !graph.tensor<[4096, 64], f32> loc("large")
   %1 = graph.matmul %0, %w : !graph.tensor<[4096, 64], f32>, !graph.tensor<[64, 64], f32>
   %2 = graph.reduce sum, %g axes [1] : !graph.tensor<[1, 64, 64], f32> loc("sum")
   %3 = graph.reshape %2 : !graph.tensor<[1, 64], f32> to !graph.tensor<[1, 1, 1, 64], f32>
@@ -244,11 +244,11 @@ func.func @few_columns(%x: !graph.tensor<[4096, 1024], f32>, %z: !graph.tensor<[
 func.func @values(%h: !graph.tensor<[16384, 1024], f32>, %x: !graph.tensor<[64, 64], f32>, %y: !graph.tensor<[64, 1024], f32>, %z: !graph.tensor<[1024, 1024], f32>)
     -> (!graph.tensor<[16384, 1024], f32>, !graph.tensor<[64, 1024], f32>, !graph.tensor<[64, 1024], f32>) {
   %w = graph.weight "m#w" [] : !graph.tensor<[1024, 1024], f32>
-  %0 = graph.sin %h : !graph.tensor<[16384, 1024], f32> loc("heavy")
+  %0 = graph.erf %h : !graph.tensor<[16384, 1024], f32> loc("heavy")
   %1 = graph.matmul %0, %w : !graph.tensor<[16384, 1024], f32>, !graph.tensor<[1024, 1024], f32>
-  %a = graph.sin %x : !graph.tensor<[64, 64], f32> loc("first")
-  %b = graph.sin %y : !graph.tensor<[64, 1024], f32> loc("second")
-  %c = graph.sin %z : !graph.tensor<[1024, 1024], f32> loc("third")
+  %a = graph.erf %x : !graph.tensor<[64, 64], f32> loc("first")
+  %b = graph.erf %y : !graph.tensor<[64, 1024], f32> loc("second")
+  %c = graph.erf %z : !graph.tensor<[1024, 1024], f32> loc("third")
   %2 = graph.matmul %a, %b : !graph.tensor<[64, 64], f32>, !graph.tensor<[64, 1024], f32>
   %3 = graph.matmul %b, %c : !graph.tensor<[64, 1024], f32>, !graph.tensor<[1024, 1024], f32>
   return %1, %2, %3 : !graph.tensor<[16384, 1024], f32>, !graph.tensor<[64, 1024], f32>, !graph.tensor<[64, 1024], f32>
