@@ -237,6 +237,12 @@ static bool isAtMostOne(const Expr &E) {
   return true;
 }
 
+bool Emitter::unifyDims(Value A, int64_t I, Value C, int64_t J) {
+  const Expr P = dims(A)[static_cast<size_t>(I)],
+             Q = dims(C)[static_cast<size_t>(J)];
+  return P == Q || unify(P, Q);
+}
+
 bool Emitter::unifyBroadcast(const Expr &A, const Expr &C) {
   // A size that may be 0 or 1 nearly always is 1 where it meets another size:
   // it is broadcast, and not taken for an equal one.

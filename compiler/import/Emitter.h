@@ -110,6 +110,10 @@ public:
             ArrayRef<int64_t> High, ArrayRef<int64_t> Interior);
   Value gather(Value X, Value Indices, int64_t Axis);
   Value gatherElements(Value X, Value Indices, int64_t Axis);
+  Value gatherNd(Value X, Value Indices, int64_t BatchDims);
+  Value scatterElements(graph::ScatterKind K, Value X, Value Indices,
+                        Value Updates, int64_t Axis);
+  Value scatterNd(graph::ScatterKind K, Value X, Value Indices, Value Updates);
   Value iota(ArrayRef<Expr> Sizes, int64_t Axis, Type Element);
   /// The sizes as an i64 vector.
   Value sizes(ArrayRef<Expr> Values);
@@ -165,6 +169,8 @@ public:
   /// Two sizes that must be equal but are not known to be. True if they may be
   /// taken as equal from here on.
   virtual bool unify(const Expr &A, const Expr &C) = 0;
+  /// The same of dim `I` of one value and dim `J` of another.
+  bool unifyDims(Value A, int64_t I, Value C, int64_t J);
   /// A size as it is after all that unify() replaced.
   virtual Expr current(const Expr &E) const = 0;
   /// The one of two such sizes that stands for both from then on: of two names

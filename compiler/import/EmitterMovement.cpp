@@ -188,11 +188,51 @@ Value Emitter::gatherElements(Value X, Value Indices, int64_t Axis) {
   if (!X || !Indices)
     return {};
   for (int64_t I = 0; rank(X) == rank(Indices) && I < rank(X); ++I)
-    if (auto A = static_cast<size_t>(I);
-        I != Axis && dims(X)[A] != dims(Indices)[A])
-      unify(dims(X)[A], dims(Indices)[A]);
+    if (I != Axis)
+      unifyDims(X, I, Indices, I);
   return build(GatherElementsOp::getOperationName(), {X, Indices},
                {intAttr("axis", Axis)});
+}
+
+Value Emitter::gatherNd(Value X, Value Indices, int64_t BatchDims) {
+  if (!X || !Indices)
+    return {};
+  for (int64_t I = 0; I < std::min({BatchDims, rank(X), rank(Indices)}); ++I)
+    unifyDims(X, I, Indices, I);
+  return build(GatherNdOp::getOperationName(), {X, Indices},
+               {intAttr("batch_dims", BatchDims)});
+}
+
+static NamedAttribute kindAttr(OpBuilder &B, ScatterKind K) {
+  return B.getNamedAttr("kind", ScatterKindAttr::get(B.getContext(), K));
+}
+
+Value Emitter::scatterElements(ScatterKind K, Value X, Value Indices,
+                               Value Updates, int64_t Axis) {
+  if (!X || !Indices || !Updates)
+    return {};
+  for (int64_t I = 0; rank(Indices) == rank(Updates) && I < rank(Indices); ++I)
+    unifyDims(Indices, I, Updates, I);
+  return build(ScatterElementsOp::getOperationName(), {X, Indices, Updates},
+               {kindAttr(B, K), intAttr("axis", Axis)});
+}
+
+Value Emitter::scatterNd(ScatterKind K, Value X, Value Indices, Value Updates) {
+  if (!X || !Indices || !Updates)
+    return {};
+  // An update has what of x's dims an index vector leaves: the ranks say how
+  // long that is.
+  int64_t Vectors = rank(Indices) - 1,
+          Length = rank(X) + Vectors - rank(Updates);
+  if (Vectors >= 0 && Length >= 0 && Length <= rank(X) &&
+      unify(dims(Indices).back(), Expr(Length))) {
+    for (int64_t I = 0; I < Vectors; ++I)
+      unifyDims(Indices, I, Updates, I);
+    for (int64_t I = Length; I < rank(X); ++I)
+      unifyDims(X, I, Updates, Vectors + I - Length);
+  }
+  return build(ScatterNdOp::getOperationName(), {X, Indices, Updates},
+               {kindAttr(B, K)});
 }
 
 Value Emitter::iota(ArrayRef<Expr> Sizes, int64_t Axis, Type Element) {

@@ -86,6 +86,10 @@ std::vector<Replacement> remaindersThatMakeEqual(const Expr &A, const Expr &B);
 std::vector<Replacement> partsThatMakeEqual(const Facts &F, const Expr &A,
                                             const Expr &B);
 
+/// Two sizes without the numbers and parts that all their terms have: `n*4` and
+/// `m*8` as `n` and `m*2`. Where these are equal, so are the sizes.
+std::pair<Expr, Expr> withoutCommonFactors(const Expr &A, const Expr &B);
+
 /// Two parts whose product must be the square of a number.
 struct SquareParts {
   Expr First, Second;

@@ -10,6 +10,7 @@
 #include "dialects/shape/ExprNode.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace kpc::shape {
 
@@ -262,6 +263,34 @@ std::vector<Replacement> partsThatMakeEqual(const Facts &F, const Expr &A,
       return {R};
   }
   return {};
+}
+
+std::pair<Expr, Expr> withoutCommonFactors(const Expr &A, const Expr &B) {
+  if (A.overflowed() || B.overflowed() || terms(A).empty() || terms(B).empty())
+    return {A, B};
+  Monomial Common = terms(A).front().Factors;
+  uint64_t Content = 0;
+  for (const Expr *E : {&A, &B})
+    for (const Term &T : terms(*E)) {
+      Monomial Kept;
+      for (const Factor &F : Common)
+        for (const Factor &G : T.Factors)
+          if (compare(*F.Base, *G.Base) == 0)
+            Kept.push_back({F.Base, std::min(F.Exponent, G.Exponent)});
+      Common = std::move(Kept);
+      uint64_t C = static_cast<uint64_t>(T.Coefficient);
+      Content = std::gcd(Content, T.Coefficient < 0 ? 0 - C : C);
+    }
+  if (Content > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+    return {A, B};
+  auto Divided = [&](const Expr &E) {
+    std::vector<Term> Left;
+    for (const Term &T : terms(E))
+      Left.push_back({*divide(T.Factors, Common),
+                      T.Coefficient / static_cast<int64_t>(Content)});
+    return Expr::Node::make(std::move(Left));
+  };
+  return {Divided(A), Divided(B)};
 }
 
 std::optional<SquareParts> squareThatMakesEqual(const Facts &F, const Expr &A,

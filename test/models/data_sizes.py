@@ -313,6 +313,24 @@ def met(operator):
 CASES |= {f"met_by_{operator}": met(operator) for operator in ("Add", "Expand", "Input")}
 
 
+def one_mask(*last):
+    """Compress of two tensors and of their places, and NonZero, by one mask: one size, so that the parts go together."""
+    def build():
+        nodes = [node("ReduceSum", ["x", "one"], ["sum"], keepdims=0), node("Greater", ["sum", "zero"], ["mask"]),
+                 node("Compress", ["x", "mask"], ["a"], axis=0), node("Compress", ["z", "mask"], ["b"], axis=0),
+                 node("NonZero", ["mask"], ["at"]), node("Transpose", ["at"], ["places"]), *last]
+        outputs = [value("y", None)]
+        return model(nodes, [value("x", ["n", 4]), value("z", ["n", 4])], outputs, [constant("one", ints(1)), constant("zero", np.float32(0))]), [
+            {"x": sparse(size, 4, share=1), "z": sparse(size, 4, share=1)} for size in (6, 40, 1)], "--strict"
+    return build
+
+
+CASES |= {"one_mask_scattered": one_mask(node("ScatterND", ["z", "places", "a"], ["y"])),
+          "one_mask_added": one_mask(node("Add", ["a", "b"], ["y"])),
+          "one_mask_contracted": one_mask(node("Einsum", ["a", "b"], ["y"], equation="pi,pj->ij")),
+          "one_mask_shaped": one_mask(node("Shape", ["b"], ["shape"]), node("Reshape", ["a", "shape"], ["y"]))}
+
+
 def problem_of(arguments, name, build, folder):
     graph, data, *options = build()
     path, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"

@@ -31,6 +31,7 @@ import form
 import forms_chains  # noqa: F401: enters its cases
 import forms_control  # noqa: F401: enters its cases
 import forms_more  # noqa: F401: enters its cases
+import forms_named  # noqa: F401: enters its cases
 import forms_sizes  # noqa: F401: enters its cases
 import forms_sources  # noqa: F401: enters its cases
 import forms_values  # noqa: F401: enters its cases

@@ -309,7 +309,8 @@ private:
   std::map<std::string, std::pair<std::string, int64_t>, std::less<>>
       InputValues;
   std::vector<graph::Requirement> Requirements;
-  frontend::DataSizes Decided; ///< those that data decides
+  frontend::DataSizes Decided;                 ///< those that data decides
+  std::vector<std::pair<Value, Expr>> Counted; ///< by decideSize()
   /// Parts of sizes that are taken to be something else, in order.
   std::vector<std::pair<Expr, Expr>> Replaced;
   /// Elements of values that are sizes.

@@ -12,6 +12,7 @@
 /// of its own: what is behind is imported as for any other size.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/PartWrite.h"
 #include "compiler/import/onnx/Importer.h"
 
 using namespace mlir;
@@ -69,8 +70,16 @@ std::optional<Expr> Importer::decideSize(NodeImport &N, Value Count,
     return std::nullopt;
   const std::string &Output = N.node().Outputs[Of];
   std::string Wanted = declaredName(Output, Axis);
-  return addDataSize(N, Count, AtMost,
-                     Wanted.empty() ? Output + "_size" : Wanted);
+  if (Wanted.empty())
+    Wanted = Output + "_size";
+  // The same flags again have the same number, unless --dim names this one.
+  if (!GivenDims.count(Wanted))
+    for (const auto &[Earlier, Size] : Counted)
+      if (frontend::isSame(Earlier, Count))
+        return current(Size);
+  Expr Size = addDataSize(N, Count, AtMost, Wanted);
+  Counted.emplace_back(Count, Size);
+  return Size;
 }
 
 Expr Importer::addDataSize(NodeImport &N, Value Count, const Expr &AtMost,

@@ -190,8 +190,14 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
     return false;
   Expr New = Emitter::leftOf(A, C);
   std::optional<std::string> Old = (New == A ? C : A).asSymbol();
-  if (!Old)
+  if (!Old) {
+    // Of n*4 elements and m*4 the n is the m.
+    auto [P, Q] = shape::withoutCommonFactors(A, C);
+    if ((P.asSymbol() || Q.asSymbol()) && (P != A || Q != C) &&
+        !P.isConstant() && !Q.isConstant())
+      return unify(P, Q, Where);
     return assumeEqual(A, C, Where);
+  }
   std::set<std::string, std::less<>> Parts;
   New.collectSymbols(Parts);
   if (Parts.count(*Old))

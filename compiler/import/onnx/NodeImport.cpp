@@ -126,6 +126,13 @@ std::optional<std::vector<Expr>> NodeImport::readSizes(size_t I) {
   return std::nullopt;
 }
 
+void NodeImport::takeOneElement(size_t I) {
+  if (!hasInput(I) || contents(I) || TheImporter.isLost(TheNode.Inputs[I]))
+    return;
+  if (Value V = input(I); V && rank(V) == 1)
+    unify(dims(V)[0], Expr(1));
+}
+
 std::optional<std::vector<Expr>> NodeImport::knownSizes(size_t I,
                                                         std::string_view What) {
   if (std::optional<std::vector<Expr>> Sizes = readSizes(I))

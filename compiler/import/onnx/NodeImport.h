@@ -72,6 +72,8 @@ public:
   /// The elements as sizes, those of the model's inputs among them; none,
   /// without a report, where they are not.
   std::optional<std::vector<Expr>> readSizes(size_t I);
+  /// Takes a vector of an open size to have one element, as the operator needs.
+  void takeOneElement(size_t I);
   /// What a user can do where input `I` must be known when compiling.
   std::string wayToKnow(size_t I);
   /// A fault unless the number of inputs is in the range.

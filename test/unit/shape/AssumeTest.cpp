@@ -168,3 +168,15 @@ TEST(Assume, ASquareOfPatches) {
   EXPECT_FALSE(squareThatMakesEqual({}, H.floorDiv(8) * W + 1, 16));
   EXPECT_FALSE(squareThatMakesEqual({}, H.floorDiv(8) + 1, 17));
 }
+
+TEST(Assume, WhatTwoProductsDoNotShare) {
+  auto [P, Q] = withoutCommonFactors(H * W * 12, H * (W + 1) * 8);
+  EXPECT_EQ(P, W * 3);
+  EXPECT_EQ(Q, W * 2 + 2);
+  auto [R, S] = withoutCommonFactors(H * -4, H.floorDiv(2) * 6);
+  EXPECT_EQ(R, H * -2);
+  EXPECT_EQ(S, H.floorDiv(2) * 3);
+  auto [T, U] = withoutCommonFactors(0, H * 2);
+  EXPECT_EQ(T, Expr(0));
+  EXPECT_EQ(U, H * 2);
+}

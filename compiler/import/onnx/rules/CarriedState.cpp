@@ -34,6 +34,11 @@ static void importTensorScatter(NodeImport &N) {
            "attribute 'mode' is '" + printable(Mode) + "'");
   if (N.bad())
     return;
+  for (int64_t I = 0; I < N.rank(Cache); ++I)
+    if (I != Axis)
+      N.unifyDims(Cache, I, Update, I);
+  if (Start && N.rank(Start) == 1)
+    N.unifyDims(Cache, 0, Start, 0);
   Dims Sizes(N.dims(Cache)), PerBatch(Rank, Expr(1)), Along(Rank, Expr(1));
   auto At = static_cast<size_t>(Axis);
   PerBatch[0] = Sizes[0];

@@ -64,6 +64,19 @@ static void importGather(NodeImport &N) {
   N.result(0, Slice ? Slice : N.gather(X, Indices, Axis));
 }
 
+/// The first elements of an axis, as many as indices have there: fewer than x
+/// or as many. Runs check it where sizes are open.
+static Value partOfAxis(NodeImport &N, Value X, int64_t Axis,
+                        const Expr &Count) {
+  const Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
+  if (Count == Size || (Count.isConstant() && Size.isConstant()) ||
+      !N.importer().require(Count, false, Size,
+                            "has no more indices along an axis than elements",
+                            N))
+    return X;
+  return N.sliceAxis(X, Axis, 0, Count);
+}
+
 static void importGatherElements(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", 0);
   N.expectInputs(2, 2);
@@ -71,8 +84,12 @@ static void importGatherElements(NodeImport &N) {
   if (N.bad())
     return;
   Axis = N.frontAxis(Axis, N.rank(X));
-  if (!N.bad() && indicesFit(N, 1, N.dims(X)[static_cast<size_t>(Axis)]))
-    N.result(0, N.gatherElements(X, Indices, Axis));
+  if (N.bad() || !indicesFit(N, 1, N.dims(X)[static_cast<size_t>(Axis)]))
+    return;
+  for (int64_t I = 0; N.rank(X) == N.rank(Indices) && I < N.rank(X); ++I)
+    if (I != Axis)
+      X = partOfAxis(N, X, I, N.dims(Indices)[static_cast<size_t>(I)]);
+  N.result(0, N.gatherElements(X, Indices, Axis));
 }
 
 static void importGatherNd(NodeImport &N) {
@@ -80,8 +97,7 @@ static void importGatherNd(NodeImport &N) {
   N.expectInputs(2, 2);
   Value X = N.input(0), Indices = N.input(1);
   if (!N.bad())
-    N.result(0, N.build(GatherNdOp::getOperationName(), {X, Indices},
-                        {N.intAttr("batch_dims", Batch)}));
+    N.result(0, N.gatherNd(X, Indices, Batch));
 }
 
 static std::optional<ScatterKind> scatterKind(NodeImport &N) {
@@ -94,11 +110,6 @@ static std::optional<ScatterKind> scatterKind(NodeImport &N) {
   return N.bad() ? std::nullopt : Kind;
 }
 
-static mlir::NamedAttribute kindAttr(NodeImport &N, ScatterKind Kind) {
-  mlir::OpBuilder &B = N.builder();
-  return B.getNamedAttr("kind", ScatterKindAttr::get(B.getContext(), Kind));
-}
-
 static void importScatterElements(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", 0);
   std::optional<ScatterKind> Kind = scatterKind(N);
@@ -108,9 +119,7 @@ static void importScatterElements(NodeImport &N) {
     return;
   Axis = N.frontAxis(Axis, N.rank(X));
   if (!N.bad())
-    N.result(0, N.build(ScatterElementsOp::getOperationName(),
-                        {X, Indices, Updates},
-                        {kindAttr(N, *Kind), N.intAttr("axis", Axis)}));
+    N.result(0, N.scatterElements(*Kind, X, Indices, Updates, Axis));
 }
 
 static void importScatterNd(NodeImport &N) {
@@ -118,8 +127,7 @@ static void importScatterNd(NodeImport &N) {
   N.expectInputs(3, 3);
   Value X = N.input(0), Indices = N.input(1), Updates = N.input(2);
   if (!N.bad())
-    N.result(0, N.build(ScatterNdOp::getOperationName(), {X, Indices, Updates},
-                        {kindAttr(N, *Kind)}));
+    N.result(0, N.scatterNd(*Kind, X, Indices, Updates));
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,6 +169,7 @@ static void importTopK(NodeImport &N) {
   Axis = N.frontAxis(Axis, N.rank(X));
   if (N.bad())
     return;
+  N.takeOneElement(1);
   std::optional<Expr> K = topCount(N, X, Axis);
   if (!K)
     return;

@@ -130,6 +130,31 @@ static std::optional<Equation> parseEquation(NodeImport &N, ArrayRef<Value> Xs,
   return E;
 }
 
+/// Takes dims of one letter to be equal, but for those of size 1, which are
+/// broadcast. False after a report.
+static bool unifyLetters(NodeImport &N, ArrayRef<Value> Xs, const Equation &E) {
+  std::map<char, std::pair<Value, int64_t>> First;
+  for (auto [X, L] : llvm::zip_equal(Xs, E.Operands))
+    for (size_t I = 0; I < L.size(); ++I) {
+      const Expr Size = N.dims(X)[I];
+      auto At = static_cast<int64_t>(I);
+      if (Size == Expr(1) || First.try_emplace(L[I], X, At).second)
+        continue;
+      auto [Other, J] = First[L[I]];
+      if (N.unifyDims(Other, J, X, At))
+        continue;
+      std::string Letter = llvm::isAlpha(L[I])
+                               ? std::string("the letter '") + L[I] + "'"
+                               : "a dim of the ellipsis";
+      N.fail(Code::ImportShape,
+             Letter + " of the equation has the sizes " +
+                 N.dims(Other)[static_cast<size_t>(J)].str() + " and " +
+                 Size.str());
+      return false;
+    }
+  return true;
+}
+
 /// Takes the diagonal where a letter stands twice.
 static Value diagonals(NodeImport &N, Value X, Labels &L) {
   for (size_t I = 0; I < L.size() && X; ++I) {
@@ -159,6 +184,15 @@ static Value align(NodeImport &N, Value X, const Labels &L, const Labels &All) {
       Perm.push_back(static_cast<int64_t>(At));
   }
   return N.unsqueeze(N.transpose(X, Perm), Missing);
+}
+
+/// X with one dim broadcast to a size.
+static Value widened(NodeImport &N, Value X, size_t At, const Expr &Size) {
+  Dims Sizes(N.dims(X));
+  if (Sizes[At] == Size)
+    return X;
+  Sizes[At] = Size;
+  return N.broadcast(X, Sizes);
 }
 
 /// Two operands as one batched matrix product: letters of both that stay are
@@ -191,8 +225,16 @@ static Value contract(NodeImport &N, Value A, const Labels &LA, Value C,
     SizesA.push_back(SizeOf(A, LA, Letter)), CountA = CountA * SizesA.back();
   for (char Letter : OnlyC)
     SizesC.push_back(SizeOf(C, LC, Letter)), CountC = CountC * SizesC.back();
-  for (char Letter : Summed)
-    CountSum = CountSum * SizeOf(A, LA, Letter);
+  for (char Letter : Summed) {
+    Expr Size = SizeOf(A, LA, Letter);
+    if (Size == Expr(1))
+      Size = SizeOf(C, LC, Letter);
+    A = widened(N, A, LA.find(Letter), Size);
+    C = widened(N, C, LC.find(Letter), Size);
+    if (!A || !C)
+      return {};
+    CountSum = CountSum * Size;
+  }
   auto Matrix = [&](Value X, const Labels &L, const Labels &Order,
                     const Expr &Rows, const Expr &Columns) {
     Value Y = align(N, X, L, Order);
@@ -233,6 +275,8 @@ static void importEinsum(NodeImport &N) {
                  printable(Text) + "'");
       return;
     }
+  if (!unifyLetters(N, Xs, *E))
+    return;
   Value Y = diagonals(N, Xs[0], E->Operands[0]);
   Labels L = E->Operands[0];
   for (size_t I = 1; I <= Xs.size() && Y; ++I) {

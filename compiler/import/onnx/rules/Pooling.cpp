@@ -143,6 +143,8 @@ static void importMaxUnpool(NodeImport &N) {
     N.fail(Code::ImportAttributeMissing, "attribute 'kernel_shape' is missing");
   if (N.bad() || !poolRank(N, X))
     return;
+  for (int64_t I = 0; I < N.rank(X) && N.rank(Places) == N.rank(X); ++I)
+    N.unifyDims(X, I, Places, I);
   std::optional<Spatial> S =
       spatialAttributes(N, *Kernel, N.dims(X).drop_front(2));
   if (!S || refuseSkipped(N, *S, N.dims(X).drop_front(2)))
@@ -167,14 +169,9 @@ static void importMaxUnpool(NodeImport &N) {
     Count = Count * E;
   for (const Expr &E : Sizes)
     Total = Total * E;
-  mlir::OpBuilder &B = N.builder();
   Value Y =
-      N.build(ScatterElementsOp::getOperationName(),
-              {N.full(0, {Total}, N.element(X)), N.reshape(Places, {Count}),
-               N.reshape(X, {Count})},
-              {B.getNamedAttr("kind", ScatterKindAttr::get(B.getContext(),
-                                                           ScatterKind::none)),
-               N.intAttr("axis", 0)});
+      N.scatterElements(ScatterKind::none, N.full(0, {Total}, N.element(X)),
+                        N.reshape(Places, {Count}), N.reshape(X, {Count}), 0);
   Y = N.reshape(Y, Sizes);
   if (Whole && Y) {
     Ints Low(Sizes.size(), 0), High(Sizes.size(), 0);

@@ -48,8 +48,8 @@ static void importRoiAlign(NodeImport &N) {
   B.Batch = N.input(2);
   if (N.bad())
     return;
-  if (N.rank(B.X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(4) ||
-      N.rank(B.Batch) != 1) {
+  if (N.rank(B.X) != 4 || N.rank(Rois) != 2 || N.rank(B.Batch) != 1 ||
+      !N.unify(N.dims(Rois)[1], Expr(4))) {
     N.fail(Code::ImportRank, "images should have rank 4, boxes be [R, 4], and "
                              "their images a vector");
     return;
@@ -60,6 +60,7 @@ static void importRoiAlign(NodeImport &N) {
            "mode '" + printable(Mode) + "' with " + printable(Coordinates));
     return;
   }
+  N.unifyDims(Rois, 0, B.Batch, 0);
   Type Wide = N.element(B.X).isF64() ? N.element(B.X) : N.f32();
   readBoxes(N, N.cast(Rois, Wide), 0, Scale, B);
   bool HalfPixel = Coordinates == "half_pixel", Max = Mode == "max";
@@ -105,7 +106,8 @@ static void importMaxRoiPool(NodeImport &N) {
   if (N.bad())
     return;
   if (!Pooled || Pooled->size() != 2 || (*Pooled)[0] < 1 || (*Pooled)[1] < 1 ||
-      N.rank(B.X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(5)) {
+      N.rank(B.X) != 4 || N.rank(Rois) != 2 ||
+      !N.unify(N.dims(Rois)[1], Expr(5))) {
     N.fail(Code::ImportShape, "needs images of rank 4, boxes [R, 5] and a "
                               "positive pooled_shape of two sizes");
     return;

@@ -40,12 +40,13 @@ static void importGridSample(NodeImport &N) {
   }
   int64_t Space = N.rank(X) - 2;
   if ((Space != 2 && Space != 3) || N.rank(Grid) != N.rank(X) ||
-      N.dims(Grid).back() != Expr(Space)) {
+      !N.unify(N.dims(Grid).back(), Expr(Space))) {
     N.unsupported("samples " + dimsText(N.dims(X)) + " by a grid of " +
                   dimsText(N.dims(Grid)) +
                   "; kpc samples two and three dimensions");
     return;
   }
+  N.unifyDims(X, 0, Grid, 0);
   if (llvm::is_contained(N.dims(X).drop_front(2), Expr(0))) {
     N.fail(Code::ImportShape, "samples an image of " + dimsText(N.dims(X)) +
                                   ", which has no elements");

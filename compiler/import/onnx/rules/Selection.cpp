@@ -335,6 +335,7 @@ static void importUniqueOfVector(NodeImport &N) {
 
 /// A scalar, also where it is a vector of one element.
 static Value scalarInput(NodeImport &N, size_t I) {
+  N.takeOneElement(I);
   Value V = N.input(I);
   if (!V || N.rank(V) == 0)
     return V;
@@ -349,6 +350,7 @@ struct BoxLimit {
 static BoxLimit boxLimit(NodeImport &N, const Expr &BoxCount) {
   if (!N.hasInput(2))
     return {Expr(0), {}};
+  N.takeOneElement(2);
   if (std::optional<std::vector<Expr>> Known = N.readSizes(2);
       Known && Known->size() == 1) {
     Expr Most = Expr::max(Known->front(), 0);
