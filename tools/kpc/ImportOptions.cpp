@@ -18,15 +18,19 @@ namespace kpc::cli {
 static constexpr const char *DimForms =
     "write NAME=VALUE or NAME=MIN..MAX, then :opt=N and :div=N if wanted: "
     "batch=1..32:opt=8; or all dims of an input: x=1,3,48..96,?";
+/// Of commands that run what was compiled.
+static constexpr const char *ValueForm =
+    "write NAME=VALUE; ranges are for kpc compile";
 
 namespace {
 /// Reads what stands behind NAME= in a --dim.
 struct DimReader {
   const std::string &Text; ///< the whole option, for messages
+  const char *Forms = DimForms;
 
   UsageError fault(const std::string &Why) const {
     return {Code::UsageValue, fmt::format("--dim {}: {}", printable(Text), Why),
-            DimForms};
+            Forms};
   }
 
   int64_t number(std::string_view Part) const {
@@ -74,13 +78,17 @@ struct DimReader {
 };
 } // namespace
 
-DimOption parseDim(const std::string &Text) {
-  DimReader Reader{Text};
+static DimOption parseDim(const DimReader &Reader) {
+  const std::string &Text = Reader.Text;
   size_t Equals = Text.find('=');
   if (Equals == std::string::npos || Equals == 0)
     throw Reader.fault("there is no NAME= in front");
   return {Text.substr(0, Equals),
           Reader.facts(std::string_view(Text).substr(Equals + 1))};
+}
+
+DimOption parseDim(const std::string &Text) {
+  return parseDim(DimReader{Text});
 }
 
 /// NAME=SIZES,SIZES,...: all dims of an input; ? stands for any size.
@@ -215,12 +223,10 @@ void addImportOptions(CLI::App &App, CompileOptions &Options) {
 void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims) {
   addText(App, "--dim", "NAME=VALUE", "the value of a dynamic dim; repeatable",
           [&Dims](const std::string &Text) {
-            DimOption Dim = parseDim(Text);
+            DimReader Reader{Text, ValueForm};
+            DimOption Dim = parseDim(Reader);
             if (!Dim.isOneValue())
-              throw UsageError(Code::UsageValue,
-                               fmt::format("--dim {}: one value is needed here",
-                                           printable(Text)),
-                               "write NAME=VALUE; ranges are for kpc compile");
+              throw Reader.fault("one value is needed here");
             addOnce(Dims, Dim.Name, Dim.Facts.Min);
           });
 }

@@ -95,6 +95,16 @@ static std::vector<std::string> commandNames(CLI::App &Main) {
   return Names;
 }
 
+/// Those that `kpc help` lists, and help.
+static std::vector<std::string> listedCommands(CLI::App &Main) {
+  std::vector<std::string> Names;
+  for (const CLI::App *Sub : Main.get_subcommands({}))
+    if (!Sub->get_group().empty())
+      Names.push_back(Sub->get_name());
+  Names.emplace_back("help");
+  return Names;
+}
+
 /// The names of a command's options, as they are written.
 static std::vector<std::string> optionNames(CLI::App &Command) {
   std::vector<std::string> Names;
@@ -141,7 +151,7 @@ static int help(CLI::App &Main, const std::vector<std::string> &Names,
   if (std::find(Names.begin(), Names.end(), Asked) == Names.end())
     unknownWord(Code::UsageUnknownCommand,
                 fmt::format("unknown command '{}'", printable(Asked)), Asked,
-                Names);
+                listedCommands(Main));
   fmt::print("{}", Main.get_subcommand(Asked)->help());
   return Done;
 }
@@ -170,10 +180,9 @@ static int parseAndRun(CLI::App &Main, Action &Chosen, int Count,
     return help(Main, Names, Count, Arguments);
   if (!First.starts_with("-") &&
       std::find(Names.begin(), Names.end(), First) == Names.end()) {
-    Names.push_back("help");
     unknownWord(Code::UsageUnknownCommand,
                 fmt::format("unknown command '{}'", printable(First)), First,
-                Names);
+                listedCommands(Main));
   }
   try {
     Main.parse(Count, Arguments);

@@ -177,6 +177,18 @@ private:
     mlir::Operation *Holder;
     std::vector<Forbidden> Flags; ///< its loop or branch hands them on
   };
+  /// An If whose branches are being imported.
+  struct OpenBranch {
+    const Node *If;
+    Value Condition;
+  };
+  /// The innermost If that takes its other branch wherever a symbol is not
+  /// what one of its branches takes it to be, and the sizes to compile for.
+  struct OtherBranch {
+    std::string If, Sizes;
+  };
+  std::optional<OtherBranch> otherBranch(const std::string &Symbol,
+                                         const Expr &Taken);
   using BodyFunction = llvm::function_ref<std::optional<SmallVector<Value>>(
       ArrayRef<Value> Arguments)>;
 
@@ -294,6 +306,7 @@ private:
   std::vector<Scope> Scopes;
   std::vector<OpenBody> Bodies;     ///< outer ones first
   std::vector<Forbidden> BodyFlags; ///< of the body that was closed last
+  std::vector<OpenBranch> Branches; ///< outer ones first
   /// Symbols that number iterations: equal to nothing else.
   std::set<std::string, std::less<>> Counters;
   std::deque<Tensor> Made; ///< data that rules made

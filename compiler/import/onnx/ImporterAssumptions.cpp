@@ -36,6 +36,36 @@ static std::string nodeText(const Node &N) {
              : "'" + printable(Place.Node, 120) + "' (" + Op + ")";
 }
 
+std::optional<Importer::OtherBranch>
+Importer::otherBranch(const std::string &Symbol, const Expr &Taken) {
+  constexpr int64_t Largest = 64;
+  std::optional<int64_t> Size = Taken.asConstant();
+  auto It = Facts.symbols().find(Symbol);
+  if (!Size || It == Facts.symbols().end() || Branches.empty())
+    return std::nullopt;
+  const shape::Facts Before = Facts;
+  const shape::SymbolFacts Known = It->second;
+  int64_t Least = *Size + 1, Most = std::min(Known.Max, Largest);
+  if (Least > Most)
+    return std::nullopt;
+  auto WithSizes = [&](int64_t Min, int64_t Max, Value Condition) {
+    Facts.declare(Symbol, {.Min = Min, .Max = Max});
+    Evaluator.clear();
+    std::optional<bool> Holds = knownBool(Condition);
+    Facts = Before;
+    Evaluator.clear();
+    return Holds;
+  };
+  for (const OpenBranch &Open : llvm::reverse(Branches)) {
+    std::optional<bool> Here = WithSizes(*Size, *Size, Open.Condition),
+                        There = WithSizes(Least, Most, Open.Condition);
+    if (Here && There && Here != There)
+      return OtherBranch{nodeText(*Open.If),
+                         std::to_string(Least) + ".." + std::to_string(Most)};
+  }
+  return std::nullopt;
+}
+
 bool Importer::assume(
     NodeImport &Where,
     llvm::function_ref<bool(const frontend::Assumption &)> By) {

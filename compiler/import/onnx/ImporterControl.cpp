@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/Control.h"
 #include "compiler/import/onnx/Importer.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace kpc::graph;
@@ -225,6 +226,8 @@ Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
     return std::nullopt;
   auto Draft = IfOp::create(B, N.loc(), TypeRange(), Condition);
   auto Fill = [&](const Graph &G, Region &Body) {
+    Branches.push_back({&N.node(), Condition});
+    auto Close = llvm::make_scope_exit([&] { Branches.pop_back(); });
     return importBody(Draft, Body, {}, [&](ArrayRef<Value>) {
       auto Results = inlineGraph(G, ArrayRef<Value>(), N);
       if (Results)

@@ -206,12 +206,19 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   if (!Left)
     return false;
   shape::Facts Before = Facts;
+  std::optional<OtherBranch> Other = otherBranch(*Old, New);
   if (!replaceSize(*Old, New, *Left))
     return false;
-  warnOfTaken(diagnostics()
-                  .warning(Code::ImportSizesTakenEqual)
-                  .at(Where.node().place()),
-              *Old, New, Before);
+  kpc::Diagnostic &D = diagnostics()
+                           .warning(Code::ImportSizesTakenEqual)
+                           .at(Where.node().place());
+  if (Other)
+    D.message("size " + *Old + " is taken to be " + New.str() +
+              ", as the operator needs in a branch of " + Other->If)
+        .hint("compile with --dim " + *Old + "=" + Other->Sizes +
+              " for the sizes that take the other branch");
+  else
+    warnOfTaken(D, *Old, New, Before);
   return true;
 }
 

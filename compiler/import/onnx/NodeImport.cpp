@@ -31,12 +31,13 @@ Value NodeImport::fail(Code C, std::string Message, std::string Hint) {
   return {};
 }
 
-Value NodeImport::unsupportedOn(const std::string &What, const Expr &Size) {
+Value NodeImport::unsupportedOn(const std::string &What, const Expr &Size,
+                                const std::string &Rest) {
   std::set<std::string, std::less<>> Dims;
   Size.collectSymbols(Dims);
   return fail(Code::ImportUnsupported,
               What + " on the size " + Size.str() +
-                  ", which is known only at run time",
+                  ", which is known only at run time" + Rest,
               "say with --dim what " + llvm::join(Dims, " and ") +
                   (Dims.size() == 1 ? " is" : " are"));
 }

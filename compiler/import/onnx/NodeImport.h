@@ -130,8 +130,9 @@ public:
   Value unsupported(std::string Message) {
     return fail(Code::ImportUnsupported, std::move(Message));
   }
-  /// What needs a number in place of `Size`.
-  Value unsupportedOn(const std::string &What, const Expr &Size);
+  /// What needs a number in place of `Size`; `Rest` follows.
+  Value unsupportedOn(const std::string &What, const Expr &Size,
+                      const std::string &Rest = "");
   bool unify(const Expr &A, const Expr &C) override;
   Expr current(const Expr &E) const override;
   /// A size that `Count` says when the model runs, at most `AtMost`: dim `Axis`

@@ -224,6 +224,37 @@ def found():
     return onnx.model(onnx.graph([node], [onnx.value_info("x", ["rows", 4])], [onnx.value_info("y", [2, "found"], onnx.INT64)]))
 
 
+def one_or_many():
+    """The mean of the rows, or the only one, as a branch on their number says."""
+    def side(node):
+        return onnx.Graph(onnx.graph([node], [], [onnx.value_info("z", None)]))
+    nodes = [onnx.node("Shape", ["x"], ["shape"], name="measure"), onnx.node("Gather", ["shape", "zero"], ["count"], name="pick"),
+             onnx.node("Greater", ["count", "one"], ["many"], name="compare"),
+             onnx.node("If", ["many"], ["y"], name="choose",
+                       then_branch=side(onnx.node("ReduceMean", ["x"], ["z"], name="mean", axes=[0], keepdims=0)),
+                       else_branch=side(onnx.node("Squeeze", ["x", "zero"], ["z"], name="squeeze")))]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["rows", 4])], [onnx.value_info("y", [4])],
+                                 [onnx.int64s("zero", [0]), onnx.int64s("one", [1])]))
+
+
+def shrunk():
+    """A scale that is no fraction of small numbers, of a size that only the run knows."""
+    node = onnx.node("Resize", ["x", "", "scales"], ["y"], name="shrink")
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", [1, 2, "rows", 8])], [onnx.value_info("y", None)],
+                                 [onnx.floats("scales", [4], [1, 1, 0.6, 1])]))
+
+
+def picked():
+    """An index for each of some rows, and updates of as many others."""
+    nodes = [onnx.node("GatherElements", ["x", "at"], ["y"], name="gather", axis=1),
+             onnx.node("Unsqueeze", ["to", "one"], ["column"], name="turn"),
+             onnx.node("ScatterND", ["x", "column", "u"], ["z"], name="scatter")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["rows", 4]), onnx.value_info("at", ["few", 2], onnx.INT64),
+                                         onnx.value_info("to", ["places"], onnx.INT64), onnx.value_info("u", ["updates", 4])],
+                                 [onnx.value_info("y", ["few", 2]), onnx.value_info("z", ["rows", 4])],
+                                 [onnx.int64s("one", [1])]))
+
+
 def fill():
     """Zeros of the input's shape: nothing is read."""
     nodes = [onnx.node("Shape", ["x"], ["shape"], name="measure"),
@@ -314,6 +345,9 @@ MODELS = {
     "long": long(),
     "chain": chain(),
     "halves": halves(),
+    "one-or-many": one_or_many(),
+    "shrunk": shrunk(),
+    "picked": picked(),
     "fill": fill(),
     "forty": forty(),
     "unrolled": unrolled(),

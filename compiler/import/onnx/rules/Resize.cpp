@@ -341,7 +341,9 @@ axisResizes(NodeImport &N, Value X, ArrayRef<int64_t> Axes) {
         if (A.In.isConstant())
           N.unsupported(What + " on the size " + A.In.str());
         else
-          N.unsupportedOn(What, A.In);
+          N.unsupportedOn(What, A.In,
+                          "; whole numbers and fractions by 64 at most, such "
+                          "as 0.75, work");
         return std::nullopt;
       }
       A.Out = *Out;
