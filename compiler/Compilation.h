@@ -48,6 +48,9 @@ public:
   void tellOfTf32();
   void tellOfKeys(const shape::Facts &Before);
   void tellOfCodes();
+  /// Where a type is asked for that GEMMs quantise to, and none does, says why;
+  /// false elsewhere.
+  bool tellOfNoCodes();
   bool compileKernels();
   bool findCompilers() { return Kernels.findCompilers(ownPlans()); }
   /// Those that are expected, before any kernel is made.

@@ -193,6 +193,7 @@ void Compilation::tellOfTf32() {
 
 /// A target whose kernels do not do what was asked.
 void Compilation::tellOfCodes() {
+  bool HasNone = tellOfNoCodes();
   auto Blocks = [&](StringRef Name, StringRef Error) {
     Report.Notes.push_back(
         ("GEMMs with weights multiply numbers of " + Name +
@@ -206,13 +207,13 @@ void Compilation::tellOfCodes() {
            llvm::any_of(Options.PrecisionFor,
                         [&](const auto &F) { return F.second == P; });
   };
-  if (Asks(Precision::Mxfp8))
+  if (!HasNone && Asks(Precision::Mxfp8))
     Blocks("MXFP8", "4 %");
-  if (Asks(Precision::Mxfp4))
+  if (!HasNone && Asks(Precision::Mxfp4))
     Blocks("MXFP4", "18 %");
-  if (Asks(Precision::Nvfp4))
+  if (!HasNone && Asks(Precision::Nvfp4))
     Blocks("NVFP4", "13 %");
-  if (asksForWeightCodes(Options))
+  if (!HasNone && asksForWeightCodes(Options))
     Report.Notes.push_back(
         "weights of GEMMs are codes of 4 bits, and are multiplied in the type "
         "of what they meet; GEMMs of typically more than 16 rows have them "
@@ -237,6 +238,33 @@ void Compilation::tellOfCodes() {
     Report.Notes.push_back(
         "the host rounds to codes as GPUs do, and multiplies them as "
         "floats: it shows the error, not the speed");
+}
+
+bool Compilation::tellOfNoCodes() {
+  if (!quantises(Options.Compute))
+    return false;
+  constexpr StringLiteral Because = ", because ";
+  std::map<std::string, size_t> Reasons;
+  size_t Refused = 0;
+  for (const Remark &R : Report.Remarks) {
+    if (R.Category != "quantisation")
+      continue;
+    if (R.Passed)
+      return false;
+    if (auto [Of, Why] = StringRef(R.Text).split(Because); !Why.empty()) {
+      ++Reasons[Why.rtrim('.').str()];
+      ++Refused;
+    }
+  }
+  std::string Text = "nothing is quantised: the model has no GEMM or "
+                     "convolution with a weight that could be";
+  if (auto Most = llvm::max_element(Reasons, llvm::less_second());
+      Most != Reasons.end())
+    Text = "nothing is quantised; the reason of " +
+           std::to_string(Most->second) + " of " + std::to_string(Refused) +
+           " nodes: " + Most->first + " (--remarks=quantisation lists them)";
+  Report.Notes.push_back(Text);
+  return true;
 }
 
 void Compilation::warnOfSlowPaths() {

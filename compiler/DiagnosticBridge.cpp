@@ -47,9 +47,15 @@ public:
     std::string Text;
     for (const auto &Argument : R.getArgs())
       Text += Argument.val;
+    // Many a sentence does not say which node it is of. A place without an
+    // operator is the model itself.
+    ModelPlace Place = placeOf(R.getLocation());
+    std::string Quoted = "'" + Place.Node + "'";
+    if (!Place.Op.empty() && Text.find(Quoted) == std::string::npos)
+      Text.insert(0, Quoted + " (" + Place.Op + "): ");
     Remarks.push_back({R.getRemarkType() == llvm::remarks::Type::Passed,
                        R.getCategoryName().str(), R.getRemarkName().str(),
-                       placeOf(R.getLocation()).Node, Text, /*Plan=*/{}});
+                       Place.Node, Text, /*Plan=*/{}});
   }
 
 private:
