@@ -227,7 +227,7 @@ Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
   auto Draft = IfOp::create(B, N.loc(), TypeRange(), Condition);
   auto Fill = [&](const Graph &G, Region &Body) {
     Branches.push_back({&N.node(), Condition});
-    auto Close = llvm::make_scope_exit([&] { Branches.pop_back(); });
+    llvm::scope_exit Close([&] { Branches.pop_back(); });
     return importBody(Draft, Body, {}, [&](ArrayRef<Value>) {
       auto Results = inlineGraph(G, ArrayRef<Value>(), N);
       if (Results)
