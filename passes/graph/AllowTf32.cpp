@@ -12,7 +12,8 @@
 ///
 /// In: kernels in linalg form. Out: the same; GEMMs, convolutions and attention
 /// of f32 say that factors may be rounded to tf32 where tensor cores multiply
-/// them.
+/// them. Sums that give angles or coordinates are left as they are, and so are
+/// those of nodes to be kept.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +48,8 @@ void AllowTf32Pass::runOnOperation() {
     return signalPassFailure();
   llvm::StringSet<> Exact;
   Module.walk([&](plan::LaunchOp Launch) {
+    if (Launch->removeAttr(graph::ExactAttr))
+      Exact.insert(Launch.getKernel());
     if (auto Nodes = Launch.getNodes())
       for (auto Node : Nodes->getAsValueRange<StringAttr>())
         if (Kept->match(Node))

@@ -14,6 +14,10 @@
 
 namespace kpc::graph {
 
+/// Of a launch: its kernel has a sum that tf32 is too coarse for, as
+/// lower-regions says. The pass allow-tf32 takes it off.
+constexpr llvm::StringLiteral ExactAttr = "graph.exact";
+
 /// Angles, coordinates, and what becomes an index, with all that they are
 /// computed from. They stay f32: 16 bits keep the leading digits of such a
 /// number, and what counts are those at a fixed place.

@@ -41,6 +41,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/ExactValues.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/KernelWords.h"
 #include "passes/graph/LeadingDimensions.h"
@@ -79,7 +80,7 @@ class PlanBuilder {
 public:
   PlanBuilder(func::FuncOp Main, ModuleOp Module)
       : Main(Main), Module(Module), Facts(symbolFacts(Module)),
-        Rows(Main, Facts), B(Module.getContext()),
+        Rows(Main, Facts), Exact(Main), B(Module.getContext()),
         KernelBuilder(Module.getContext()) {}
 
   LogicalResult run();
@@ -111,6 +112,7 @@ private:
   ModuleOp Module;
   shape::Facts Facts;
   LeadingDimensions Rows;
+  ExactValues Exact;
   OpBuilder B, KernelBuilder;
   plan::ProgramOp Program;
   /// The buffer of each graph value.
@@ -326,6 +328,9 @@ void PlanBuilder::describe(plan::LaunchOp Launch, RegionOp Region) {
     Launch.setFlopsAttr(DimsAttr::get(Module.getContext(), {*Flops}));
   if (StringRef Root = rootOf(Region); !Root.empty())
     Launch.setRoot(Root);
+  if (llvm::any_of(Region.getBody().front(),
+                   [&](Operation &Op) { return Exact.isExactSum(&Op); }))
+    Launch->setAttr(ExactAttr, B.getUnitAttr());
   RegionTitle Title = titleOf(Region);
   Launch.setKind(Title.Kind);
   Launch.setTitle(Title.Text);

@@ -14,7 +14,7 @@
 !each = !graph.tensor<[3, 3, 1, 8], f32>
 
 // 2*n*4*8 for the product, n*4 for relu, n*4 for the addition; nothing for the constant.
-// CHECK: plan.launch @gemm {{.*}} {flops = #graph.dims<["n*72"]>, kind = "GEMM", name = "gemm", nodes = ["Gemm_0", "Relu_1"], root = "matmul", title = "GEMM {n}x4x8 + ReLU"}
+// CHECK: plan.launch @gemm {{.*}} {flops = #graph.dims<["n*72"]>, graph.exact, kind = "GEMM", name = "gemm", nodes = ["Gemm_0", "Relu_1"], root = "matmul", title = "GEMM {n}x4x8 + ReLU"}
 // Comparisons, selections, conversions and integers count nothing.
 // CHECK: plan.launch @choose {{.*}} {flops = #graph.dims<[0]>, kind = "elementwise", name = "choose", nodes = ["Where_2"], title = "select of {n}x4"}
 // Each element of x once.
