@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/DiagnosticBridge.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Remarks/Remark.h"
 

@@ -281,7 +281,8 @@ std::pair<Expr, Expr> withoutCommonFactors(const Expr &A, const Expr &B) {
       uint64_t C = static_cast<uint64_t>(T.Coefficient);
       Content = std::gcd(Content, T.Coefficient < 0 ? 0 - C : C);
     }
-  if (Content > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+  if (Content == 0 ||
+      Content > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
     return {A, B};
   auto Divided = [&](const Expr &E) {
     std::vector<Term> Left;

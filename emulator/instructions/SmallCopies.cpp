@@ -83,8 +83,9 @@ void copySmall(Warp &W, const Instruction &I, uint32_t Mask) {
     P.To = W.locateAsync(I, To, I.Bytes, MemoryUse::Write, L, By);
     if (!P.To)
       return;
-    if (P.Read &&
-        !(P.From = locateRead(W, Global, W.addressOf(A[1], L), L, P.Read)))
+    if (P.Read)
+      P.From = locateRead(W, Global, W.addressOf(A[1], L), L, P.Read);
+    if (P.Read && !P.From)
       return;
     Pieces.push_back(P);
   }

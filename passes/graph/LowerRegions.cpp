@@ -52,6 +52,7 @@
 #include "passes/graph/linalg/KernelWriter.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace kpc;

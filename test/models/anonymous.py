@@ -81,8 +81,8 @@ def compiled(kpc, path, options):
             raise SystemExit(f"FAILED: exit code {result.returncode}\n{result.stdout}{result.stderr}")
         return result.stderr
 
-    # Gates are found among kernels, behind the graph.
-    remarks = sorted(line for line in run("plan").splitlines() if line.startswith("remark:"))
+    # Gates are found among kernels, behind the graph. Remarks begin with the name of their node, which differs.
+    remarks = sorted(re.sub(r"^remark: '[^']*' \(\w+\): ", "remark: ", line) for line in run("plan").splitlines() if line.startswith("remark:"))
     run("graph")
     text = path.with_suffix(".mlir").read_text()
     ops = collections.Counter(re.sub(r"%[a-z0-9_:#]+|loc\(.*\)|\"[^\"]*#[^\"]*\"", "", line).strip()

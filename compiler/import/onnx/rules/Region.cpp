@@ -23,7 +23,6 @@ using namespace kpc::graph;
 namespace kpc::onnx {
 
 using frontend::alignRegions;
-using frontend::Between;
 using frontend::readBoxes;
 using frontend::Regions;
 
