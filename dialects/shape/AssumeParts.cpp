@@ -272,12 +272,7 @@ std::pair<Expr, Expr> withoutCommonFactors(const Expr &A, const Expr &B) {
   uint64_t Content = 0;
   for (const Expr *E : {&A, &B})
     for (const Term &T : terms(*E)) {
-      Monomial Kept;
-      for (const Factor &F : Common)
-        for (const Factor &G : T.Factors)
-          if (compare(*F.Base, *G.Base) == 0)
-            Kept.push_back({F.Base, std::min(F.Exponent, G.Exponent)});
-      Common = std::move(Kept);
+      Common = commonFactors(Common, T.Factors);
       uint64_t C = static_cast<uint64_t>(T.Coefficient);
       Content = std::gcd(Content, T.Coefficient < 0 ? 0 - C : C);
     }

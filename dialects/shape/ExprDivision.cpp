@@ -77,24 +77,24 @@ static std::optional<Division> divideWithRest(const Expr &A, const Expr &D) {
   return Division{Quotient, Rest};
 }
 
+Monomial commonFactors(const Monomial &A, const Monomial &B) {
+  Monomial Common;
+  for (const Factor &F : A)
+    for (const Factor &G : B)
+      if (compare(*F.Base, *G.Base) == 0)
+        Common.push_back({F.Base, std::min(F.Exponent, G.Exponent)});
+  return Common;
+}
+
 /// The product of non-negative atoms that every term of A and D has.
 static Monomial commonFactors(const Expr &A, const Expr &D) {
   Monomial Common;
   for (const Factor &F : terms(D).front().Factors)
     if (isNonNegative(*F.Base))
       Common.push_back(F);
-  auto Restrict = [&](const Term &T) {
-    Monomial Kept;
-    for (const Factor &F : Common)
-      for (const Factor &G : T.Factors)
-        if (compare(*F.Base, *G.Base) == 0)
-          Kept.push_back({F.Base, std::min(F.Exponent, G.Exponent)});
-    Common = std::move(Kept);
-  };
-  for (const Term &T : terms(D))
-    Restrict(T);
-  for (const Term &T : terms(A))
-    Restrict(T);
+  for (const Expr *E : {&D, &A})
+    for (const Term &T : terms(*E))
+      Common = commonFactors(Common, T.Factors);
   return Common;
 }
 

@@ -86,6 +86,8 @@ bool isNonNegative(const Atom &A);
 
 /// `A` / `B` where every exponent suffices, else none.
 std::optional<Monomial> divide(const Monomial &A, const Monomial &B);
+/// The atoms that both have, each as often as in the one with fewer.
+Monomial commonFactors(const Monomial &A, const Monomial &B);
 
 /// Quotient rounded down; `B` > 0.
 inline int64_t floorDivide(int64_t A, int64_t B) {

@@ -71,9 +71,10 @@ constexpr int64_t MaxStagesOfWideHeads = 3, FewerStagesFrom = 120;
 /// 16 bytes, each thread has several times as many places.
 constexpr int64_t MaxSplitOfPixels = 32, MaxSplitOfPieces = 16, WholePiece = 16;
 
-/// Copies of a thread beside split factors. Of 128 rows of a warpgroup 20 spill
-/// up to 20 bytes, 24 232, 36 1228; of 64 rows in a block of one warpgroup 12
-/// none, 20 88, 32 704 (ptxas 13.0).
+/// Asynchronous copies (cp.async) that a thread issues for a stage where
+/// factors are split. What ptxas 13.0 spills, in bytes: for 128 rows of a
+/// warpgroup up to 20 with 20 copies, 232 with 24, 1228 with 36; for 64 rows in
+/// a block of one warpgroup none with 12, 88 with 20, 704 with 32.
 constexpr int64_t MostSplitCopies = 20, MostSplitCopiesOfFewRows = 16;
 
 /// Products of split factors; and what of fp32's peak loops of multiply-adds

@@ -435,12 +435,21 @@ static bool haveOneLeft(const GemmMatch &P, const GemmMatch &Other) {
          haveOneLayout(P.A, Other.A);
 }
 
-std::optional<GemmMatch> GemmMatch::readPair(Forms &Own) {
-  std::optional<GemmMatch> P = read(Own.First), Other = read(Own.Second);
-  if (!P || !Other || !haveOneLeft(*P, *Other) ||
-      !haveOneLayout(P->B, Other->B))
+/// Whether two GEMMs read right operands of one layout, of numbers or codes.
+static bool haveRightsAlike(const GemmMatch &P, const GemmMatch &Other) {
+  return P.Codes && Other.Codes ? P.Codes->isLike(*Other.Codes)
+                                : haveOneLayout(P.B, Other.B);
+}
+
+std::optional<GemmMatch>
+GemmMatch::pairOf(FusedKernel &Form, Forms &Own,
+                  std::optional<GemmMatch> (*Read)(FusedKernel &)) {
+  Own.First = Form.withRoot(Form.FirstRoot);
+  Own.Second = Form.withRoot(Form.Root);
+  std::optional<GemmMatch> P = Read(Own.First), Other = Read(Own.Second);
+  if (!P || !Other || !haveOneLeft(*P, *Other) || !haveRightsAlike(*P, *Other))
     return std::nullopt;
-  P->Second.emplace(DualGemm{Other->C, Other->B, {}});
+  P->Second.emplace(DualGemm{Other->C, Other->B, Other->Codes});
   return P;
 }
 
@@ -449,15 +458,7 @@ std::optional<GemmMatch> GemmMatch::readTiled(FusedKernel &Form, Forms &Own) {
     Own.First = Form;
     return readOneTiled(Own.First);
   }
-  Own.First = Form.withRoot(Form.FirstRoot);
-  Own.Second = Form.withRoot(Form.Root);
-  std::optional<GemmMatch> P = readOneTiled(Own.First),
-                           Other = readOneTiled(Own.Second);
-  if (!P || !Other || !haveOneLeft(*P, *Other) ||
-      !P->Codes->isLike(*Other->Codes))
-    return std::nullopt;
-  P->Second.emplace(DualGemm{Other->C, Other->B, Other->Codes});
-  return P;
+  return pairOf(Form, Own, readOneTiled);
 }
 
 std::optional<GemmMatch> GemmMatch::readAny(FusedKernel &Form, Forms &Own) {
@@ -465,9 +466,7 @@ std::optional<GemmMatch> GemmMatch::readAny(FusedKernel &Form, Forms &Own) {
     Own.First = Form;
     return readWithRotateHalf(Own.First);
   }
-  Own.First = Form.withRoot(Form.FirstRoot);
-  Own.Second = Form.withRoot(Form.Root);
-  return readPair(Own);
+  return pairOf(Form, Own, [](FusedKernel &One) { return read(One); });
 }
 
 } // namespace kpc::kernels

@@ -177,7 +177,9 @@ private:
   static std::optional<GemmMatch> readD(FusedKernel &Form,
                                         Groups How = Groups::Plain);
   static std::optional<GemmMatch> readWithRotateHalf(FusedKernel &Form);
-  static std::optional<GemmMatch> readPair(Forms &Own);
+  static std::optional<GemmMatch>
+  pairOf(FusedKernel &Form, Forms &Own,
+         std::optional<GemmMatch> (*Read)(FusedKernel &));
   static std::optional<GemmMatch> readOneTiled(FusedKernel &Form);
 };
 
