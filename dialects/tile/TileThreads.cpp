@@ -178,6 +178,9 @@ static LogicalResult verifyPlaces(MmaWindowOp Op) {
   int64_t Reach[2];
   for (unsigned I = 0; I < 2; ++I)
     Reach[I] = (Op.getTaps()[I] - 1) * Op.getDilations()[I] + 1;
+  // Pixels in which the last one's channels go on.
+  Reach[1] +=
+      (int64_t(Op.getChannels()) - 1) / Op.getImage().getType().getColumns();
   constexpr int64_t Group = 16;
   int64_t Places = (Width - Reach[1]) / Op.getStrides()[1] + 1;
   int64_t Below = Op.getD().getType().getRows() / 64;
@@ -214,13 +217,19 @@ LogicalResult MmaWindowOp::verify() {
     if (Each.size() != 2 || Each[0] < 1 || Each[1] < 1)
       return emitOpError("expected two taps, strides and dilations of 1 or "
                          "more");
-  int64_t Channels = getChannels(),
-          Sum = getTaps()[0] * getTaps()[1] * Channels;
+  int64_t Channels = getChannels(), Sum = getTaps()[0] * getTaps()[1] *
+                                          int64_t(llvm::alignTo(Channels, 8));
   // ldmatrix reads 16 bytes of a row; a step of the filter has 16 rows.
-  if (!Image.isPlain() || Image.getColumns() % 8 || Channels < 8 ||
-      Channels % 8 || Channels > Image.getColumns())
-    return emitOpError("expected plain rows of an image, and channels, that "
-                       "are multiples of 8");
+  if (!Image.isPlain() || Image.getColumns() % 8)
+    return emitOpError("expected plain rows of an image of a multiple of 8 "
+                       "columns");
+  bool GoesOn = Channels > Image.getColumns();
+  if (GoesOn
+          ? getTaps()[1] != 1 || Image.getRowBytes() != Image.getColumns() * 2
+          : Channels < 8 || Channels % 8)
+    return emitOpError("expected a multiple of 8 channels, or more than an "
+                       "image's row has, with one tap in a line and no bytes "
+                       "between rows");
   if (!Filter.getSwizzle() || Filter.getRows() != Sum || Sum < 16 ||
       Filter.getColumns() % 16)
     return emitOpError() << "expected a swizzled filter of " << Sum

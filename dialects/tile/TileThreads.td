@@ -333,6 +333,10 @@ def Tile_MmaWindowOp : Tile_Op<"mma_window", [AllTypesMatch<["c", "d"]>]> {
     and of each pixel `channels` columns count. `filter` has taps × channels rows.
     Elements are f16 or bf16.
 
+    With one tap in a line, a pixel may have more `channels` than its row: the rest
+    is in the pixels after it. So are a line's taps over few channels. Each tap
+    then has a multiple of 8 rows in `filter`, and those after `channels` are zeros.
+
     Places are a rectangle of `lines` lines, as many as the fragment has rows. 16
     in a line are a group, and groups are counted down the lines, then
     across. The four warps have equal parts of the groups, one after the other. So a

@@ -102,7 +102,7 @@ ConvHaloCost costOf(const ConvHaloSchedule &S, const ConvHaloShape &Shape,
     Share *= sync::FewThreadsShare;
   Cost.Mma =
       stepsOf(Shape) * double(S.tileM() * S.TileN * 16) * 2 / Rate / Share;
-  double PixelBytes = double(S.pixels(Shape) * Shape.Channels * 2),
+  double PixelBytes = double(S.pixels(Shape) * Shape.pixelElements() * 2),
          ResultBytes = double(S.tileM() * S.TileN * Shape.ResultBytes) *
                        (Shape.HasResidual ? 2 : 1);
   Cost.Move = (PixelBytes + ResultBytes) / sync::CacheBytes;
@@ -110,7 +110,7 @@ ConvHaloCost costOf(const ConvHaloSchedule &S, const ConvHaloShape &Shape,
       (PixelBytes / 16 * SlotsToCopy + ResultBytes / 16 * SlotsToStore) /
       sync::IssueSlots;
   double Image = double(Shape.Images * Shape.Pixels[0] * Shape.Pixels[1] *
-                        Shape.Channels * 2),
+                        Shape.pixelElements() * 2),
          Results = double(Shape.Images * Shape.Places[0] * Shape.Places[1] *
                           Shape.Outputs * Shape.ResultBytes) *
                    (Shape.HasResidual ? 2 : 1);

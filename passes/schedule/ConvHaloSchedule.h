@@ -33,6 +33,9 @@ struct ConvHaloShape {
   std::array<int64_t, 2> Pixels = {}; ///< of an image in memory
   std::array<int64_t, 2> Taps = {1, 1}, Strides = {1, 1}, Dilations = {1, 1};
   int64_t Channels = 0, Outputs = 0;
+  /// Where taps of a line were taken for channels: elements from a pixel to the
+  /// next one, in which its channels go on. A multiple of 8.
+  int64_t PixelStep = 0;
   int64_t ResultBytes = 2;
   bool HasResidual = false; ///< another tensor is read at each result
 
@@ -40,9 +43,20 @@ struct ConvHaloShape {
   int64_t reach(size_t Axis, int64_t Count) const {
     return (Count - 1) * Strides[Axis] + (Taps[Axis] - 1) * Dilations[Axis] + 1;
   }
+  /// Pixels of a line of a tile in shared memory, with those in which the
+  /// channels of the last one go on.
+  int64_t width(int64_t Columns) const {
+    int64_t Beyond = PixelStep ? (Channels - 1) / PixelStep : 0;
+    return reach(1, Columns) + Beyond;
+  }
+  /// Elements of a pixel of its own, and of one tap in the filter.
+  int64_t pixelElements() const { return PixelStep ? PixelStep : Channels; }
+  int64_t filterRows() const { return (Channels + 7) / 8 * 8; }
   /// Elements from a pixel of a tile to the next: an odd number of 16 bytes, so
-  /// that eight in a line are in all banks.
+  /// that eight in a line are in all banks. Pixels that go on are as in memory.
   int64_t pixelPitch() const {
+    if (PixelStep)
+      return PixelStep;
     return Channels / 8 % 2 ? Channels : Channels + 8;
   }
 };
@@ -64,12 +78,12 @@ struct ConvHaloSchedule {
   int64_t registers() const;
   /// Pixels of a stage, and bytes.
   int64_t pixels(const ConvHaloShape &Shape) const {
-    return Shape.reach(0, Lines) * Shape.reach(1, Columns);
+    return Shape.reach(0, Lines) * Shape.width(Columns);
   }
   /// Results go through the stage whose pixels were multiplied.
   int64_t stageBytes(const ConvHaloShape &Shape) const;
   int64_t filterBytes(const ConvHaloShape &Shape) const {
-    return Shape.Taps[0] * Shape.Taps[1] * Shape.Channels * TileN * 2;
+    return Shape.Taps[0] * Shape.Taps[1] * Shape.filterRows() * TileN * 2;
   }
   int64_t sharedBytes(const ConvHaloShape &Shape) const {
     return Warpgroups * Stages * stageBytes(Shape) + filterBytes(Shape);

@@ -24,7 +24,8 @@
 /// Where taps of a line are one piece of memory (pixels side by side, without
 /// bytes between them), steps go on from pixel to pixel. What is left of a
 /// piece, 8 elements, is an mma.sync of half the size: nothing is multiplied
-/// with zeros, of which infinite elements would make NaN.
+/// with zeros, of which infinite elements would make NaN. Fewer elements are
+/// followed by another pixel's, which become zeros in registers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -60,13 +61,16 @@ public:
     // Of a line of taps: pieces of memory, and their elements.
     Pieces = IsDense ? 1 : Across;
     Elements = IsDense ? Across * Channels : Channels;
+    TapRows = Across * int64_t(llvm::alignTo(Channels, HalfStep));
     FirstPixel = firstPixel(Image);
+    if (int64_t Last = Elements % HalfStep)
+      LastMask = maskOf(Last);
   }
 
   void multiply(MutableArrayRef<Value> Sums) {
     int64_t Steps = Elements / StepElements, Rest = Elements % StepElements;
     int64_t OfStep = Down * Below * Columns / 8;
-    bool IsShort = Pieces * (Steps + Rest / HalfStep) * OfStep <= MostUnrolled;
+    bool IsShort = Pieces * (Steps + (Rest > 0)) * OfStep <= MostUnrolled;
     // A single half of each piece needs its place in the filter.
     if (IsShort || Elements == HalfStep) {
       for (int64_t Piece = 0; Piece < Pieces; ++Piece)
@@ -83,7 +87,7 @@ public:
            });
       if (Rest)
         multiplyStep({FirstPixel, Filter}, Steps * StepBytes,
-                     Steps * StepElements, HalfStep, Sums);
+                     Steps * StepElements, Rest, Sums);
     }
   }
 
@@ -159,7 +163,7 @@ private:
                              Line * Op.getWidth() * PixelBytes + Byte, Size);
         llvm::append_range(Left, Words);
       }
-      int64_t OfTap = Tap * Across * Channels + Row;
+      int64_t OfTap = Tap * TapRows + Row;
       for (int64_t Column = 0; Column < Columns; Column += 16)
         multiplyColumns(Left, OfFilter, OfTap, Column, Size, Sums);
     }
@@ -168,7 +172,7 @@ private:
   void multiplyColumns(ArrayRef<Value> Left, MatrixOperand &OfFilter,
                        int64_t Row, int64_t Column, int64_t Size,
                        MutableArrayRef<Value> Sums) {
-    if (Size == StepElements)
+    if (Size > HalfStep)
       return Products.multiplyColumns(Left, OfFilter.loadRows(Row, Column),
                                       Columns, Column, Sums);
     // 16 rows that are there, of which half are used.
@@ -183,7 +187,7 @@ private:
   }
 
   SmallVector<Value, 4> loadPixels(Value Pixel, int64_t Byte, int64_t Size) {
-    int64_t Count = Size == StepElements ? 4 : 2;
+    int64_t Count = Size > HalfStep ? 4 : 2;
     MLIRContext *Context = B.getContext();
     SmallVector<Type> Each(Count, B.getI32Type());
     Value All = NVVM::LdMatrixOp::create(
@@ -192,9 +196,26 @@ private:
         NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
         NVVM::LdStMatrixEltType::B16);
     SmallVector<Value, 4> Words;
-    for (int64_t I = 0; I < Count; ++I)
-      Words.push_back(LLVM::ExtractValueOp::create(B, Loc, All, I));
+    for (int64_t I = 0; I < Count; ++I) {
+      Value Word = LLVM::ExtractValueOp::create(B, Loc, All, I);
+      if (Size % HalfStep && I >= Count - 2)
+        Word = arith::AndIOp::create(B, Loc, Word, LastMask);
+      Words.push_back(Word);
+    }
     return Words;
+  }
+
+  /// What this lane's two elements of 8 are multiplied with bit by bit, of
+  /// which `Count` belong to a pixel.
+  Value maskOf(int64_t Count) {
+    Value Quad = W.bitAnd(Place.Lane, 3);
+    auto Select = [&](int64_t Lanes, int64_t Bits, Value Else) -> Value {
+      Value Is = arith::CmpIOp::create(B, Loc, arith::CmpIPredicate::ult, Quad,
+                                       W.i32(Lanes));
+      return arith::SelectOp::create(B, Loc, Is, W.i32(Bits), Else);
+    };
+    Value Odd = Count % 2 ? Select(Count / 2 + 1, 0xffff, W.i32(0)) : W.i32(0);
+    return Select(Count / 2, -1, Odd);
   }
 
   OpBuilder &B;
@@ -202,9 +223,10 @@ private:
   NvvmWriter W;
   MmaWindowOp Op;
   const ThreadPlace &Place;
-  Value Filter, FirstPixel;
+  Value Filter, FirstPixel, LastMask;
   SyncProducts Products;
-  int64_t PixelBytes, Channels, Down, Across, Below, Columns, Pieces, Elements;
+  int64_t PixelBytes, Channels, Down, Across, Below, Columns, Pieces, Elements,
+      TapRows;
 };
 
 struct LowerMmaWindow : TilePattern<MmaWindowOp> {

@@ -56,6 +56,8 @@ schedule::ConvHaloShape shapeOf(const ImplicitGemm &Conv) {
         Shape.reach(I, Shape.Places[I]) - Axis.Low - Axis.High, 1);
   }
   Shape.Channels = *Conv.Channels.asConstant();
+  if (Conv.channelsGoOn())
+    Shape.PixelStep = *Conv.Axes[1].Pitch.asConstant();
   Shape.Outputs = typicalProduct(P.C.N.Sizes, UnknownExtent);
   Shape.ResultBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
   Shape.HasResidual = P.ReadsAtResult;
@@ -92,6 +94,7 @@ private:
   Rectangle rectangleOf(Value Number);
   InTile inTile(Value Row);
   void copyFilter();
+  Value restOfLine(Value Place, Value Channel);
   void copyPixels(const Rectangle &Of, Value Stage);
   Value stageOf(Value Stage);
   Value pixelsOf(Value Stage);
@@ -156,7 +159,7 @@ void ConvHalo::allocate() {
   };
   Ring = Alloc(S.Warpgroups * S.Stages * S.stageBytes(Shape) / SharedLineBytes,
                SharedLineBytes / 2, Element, SharedLineBytes);
-  Filter = Alloc(Conv.taps() * Shape.Channels, S.TileN, Element,
+  Filter = Alloc(Conv.taps() * Shape.filterRows(), S.TileN, Element,
                  std::min(S.TileN * 2, SharedLineBytes));
 }
 
@@ -191,6 +194,7 @@ ConvHalo::InTile ConvHalo::inTile(Value Row) {
           Sum(Mul(Div(Group, S.Lines), 16), Rem(Number, 16))};
 }
 
+/// Zeros where a tap has more rows than channels.
 void ConvHalo::copyFilter() {
   int64_t ElementBytes = 2, Piece = Conv.filterAlignment();
   if (Piece < LeastCopyBytes)
@@ -205,15 +209,19 @@ void ConvHalo::copyFilter() {
       W.B.createBlock(&Copy.getBody(), {}, {Index, Index}, {W.Loc, W.Loc});
   Value Row = toI32(Body->getArgument(0));
   Value Column = W.add(FirstColumn, Body->getArgument(1));
-  Value Channel = compute<arith::RemUIOp>(Row, i32(Shape.Channels)),
-        Tap = compute<arith::DivUIOp>(Row, i32(Shape.Channels));
+  Value Channel = compute<arith::RemUIOp>(Row, i32(Shape.filterRows())),
+        Tap = compute<arith::DivUIOp>(Row, i32(Shape.filterRows()));
   Value At =
       W.add(W.mul(toIndex(Channel), valueOf(W, Form, P.B.RowStride)), Column);
   Value Taps = i32(Shape.Taps[1]);
   for (auto [I, Of] : {std::pair(0, compute<arith::DivUIOp>(Tap, Taps)),
                        std::pair(1, compute<arith::RemUIOp>(Tap, Taps))})
     At = W.add(At, W.mul(toIndex(Of), valueOf(W, Form, Conv.Axes[I].TapPitch)));
-  tile::YieldAddressOp::create(W.B, W.Loc, At, sub(ColumnCount, Column));
+  Value Count = sub(ColumnCount, Column);
+  if (Shape.filterRows() > Shape.Channels)
+    Count = arith::SelectOp::create(
+        W.B, W.Loc, less32(Channel, i32(Shape.Channels)), Count, W.index(0));
+  tile::YieldAddressOp::create(W.B, W.Loc, At, Count);
 }
 
 /// Of this warpgroup.
@@ -235,6 +243,19 @@ Value ConvHalo::pixelsOf(Value Stage) {
   return tile::ReuseOp::create(W.B, W.Loc, Plain, stageOf(Stage));
 }
 
+/// Elements of a line of the image from pixel `Place` and its channel on that
+/// are there: a line ends where the last pixel's channels do.
+Value ConvHalo::restOfLine(Value Place, Value Channel) {
+  Value Size = valueOf(W, Form, Conv.Axes[1].Size);
+  Value Before = compute<arith::SubIOp>(toI32(Size), i32(1));
+  Before = compute<arith::SubIOp>(Before, Place);
+  Value Rest = compute<arith::AddIOp>(
+      compute<arith::MulIOp>(Before, i32(Shape.PixelStep)),
+      i32(Shape.Channels));
+  Rest = compute<arith::SubIOp>(Rest, toI32(Channel));
+  return compute<arith::MaxSIOp>(Rest, i32(0));
+}
+
 /// Zeros where the image has no pixel.
 void ConvHalo::copyPixels(const Rectangle &Of, Value Stage) {
   Value Memory =
@@ -249,26 +270,30 @@ void ConvHalo::copyPixels(const Rectangle &Of, Value Stage) {
         i32(Conv.Axes[I].Low));
   auto Copy = tile::CpAsyncOp::create(
       W.B, W.Loc, Memory, pixelsOf(Stage), uint32_t(Piece),
-      /*row_stride=*/Value(), /*cached=*/false, uint32_t(Shape.Channels),
+      /*row_stride=*/Value(), /*cached=*/false, uint32_t(Shape.pixelElements()),
       /*warpgroup=*/true);
   OpBuilder::InsertionGuard Guard(W.B);
   Type Index = W.B.getIndexType();
   Block *Body =
       W.B.createBlock(&Copy.getBody(), {}, {Index, Index}, {W.Loc, W.Loc});
   Value Pixel = toI32(Body->getArgument(0)),
-        Width = i32(Shape.reach(1, S.Columns));
+        Width = i32(Shape.width(S.Columns));
   Value In[2] = {compute<arith::DivUIOp>(Pixel, Width),
                  compute<arith::RemUIOp>(Pixel, Width)};
-  Value At = W.add(Base, Body->getArgument(1)), Inside;
+  Value At = W.add(Base, Body->getArgument(1)), Inside,
+        Elements = W.index(Piece / 2);
   for (size_t I = 0; I < 2; ++I) {
     const ImplicitGemm::Axis &Axis = Conv.Axes[I];
     Value Here = compute<arith::AddIOp>(First[I], In[I]);
     Value Is = less32(Here, toI32(valueOf(W, Form, Axis.Size)));
-    Inside = Inside ? W.both(Inside, Is) : Is;
+    if (I == 1 && Shape.PixelStep)
+      Elements = toIndex(restOfLine(Here, Body->getArgument(1)));
+    else
+      Inside = Inside ? W.both(Inside, Is) : Is;
     At = W.add(At, W.mul(toIndex(Here), valueOf(W, Form, Axis.Pitch)));
   }
-  Value Count = arith::SelectOp::create(W.B, W.Loc, Inside, W.index(Piece / 2),
-                                        W.index(0));
+  Value Count =
+      arith::SelectOp::create(W.B, W.Loc, Inside, Elements, W.index(0));
   tile::YieldAddressOp::create(W.B, W.Loc, At, Count);
 }
 
@@ -292,9 +317,9 @@ Value ConvHalo::multiply(Value Stage) {
                                          W.B.getZeroAttr(P.accumulatorType()));
   Value Acc = tile::SplatOp::create(W.B, W.Loc, Fragment, Zero);
   return tile::MmaWindowOp::create(
-      W.B, W.Loc, Fragment, pixelsOf(Stage),
-      uint64_t(Shape.reach(1, S.Columns)), uint64_t(Shape.Channels), Filter,
-      Acc, Shape.Taps, Shape.Strides, Shape.Dilations, uint64_t(S.Lines));
+      W.B, W.Loc, Fragment, pixelsOf(Stage), uint64_t(Shape.width(S.Columns)),
+      uint64_t(Shape.Channels), Filter, Acc, Shape.Taps, Shape.Strides,
+      Shape.Dilations, uint64_t(S.Lines));
 }
 
 MmaSyncResults::MemoryRow ConvHalo::rowOf(Value Row) {
@@ -376,6 +401,15 @@ LogicalResult ConvHalo::emit(GpuLaunch &Launch) {
   return Result;
 }
 
+/// Pixels of less than 16 bytes are taken for those that a step of the filter
+/// moves, where a line of its taps is one piece of memory.
+void foldFewChannels(ImplicitGemm &Conv) {
+  std::optional<int64_t> Channels = Conv.Channels.asConstant();
+  if (Conv.Axes.size() == 2 && Channels && *Channels % 8 &&
+      Conv.P.A.Element.getIntOrFloatBitWidth() == 16)
+    Conv.foldTapsIntoChannels();
+}
+
 /// Why its pixels are not kept in shared memory; none: they are.
 std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv,
                                            const target::Target &T) {
@@ -394,7 +428,8 @@ std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv,
     return No(RefusalKind::Form, "channels are in groups");
   if (Conv.taps() == 1)
     return No(RefusalKind::Form, "one tap reads each pixel once");
-  if (Conv.pixelAlignment() < 16 || *Conv.Channels.asConstant() % 8)
+  if (Conv.pixelAlignment() < 16 ||
+      (*Conv.Channels.asConstant() % 8 && !Conv.channelsGoOn()))
     return No(RefusalKind::Layout,
               "channels of a pixel are no multiple of 16 bytes");
   if (Conv.isKMajor())
@@ -413,6 +448,7 @@ FamilyAnswer queryConvHalo(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(RefusalKind::Form, "it is no convolution");
   if (GemmMatch::read(Form))
     return FamilyAnswer::refuse(RefusalKind::Form, "it is a GEMM of pixels");
+  foldFewChannels(*Read);
   if (std::optional<schedule::Refusal> No = refusalOf(*Read, T))
     return FamilyAnswer::refuse(*No);
   auto Conv = std::make_shared<ImplicitGemm>(std::move(*Read));

@@ -81,6 +81,12 @@ bool ImplicitGemm::foldTapsIntoChannels() {
   return true;
 }
 
+bool ImplicitGemm::channelsGoOn() const {
+  std::optional<int64_t> Step = Axes.back().Pitch.asConstant(),
+                         Count = Channels.asConstant();
+  return Axes.back().Taps == 1 && Step && Count && *Step < *Count;
+}
+
 namespace {
 
 class Reader {

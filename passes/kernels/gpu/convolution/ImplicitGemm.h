@@ -68,6 +68,8 @@ struct ImplicitGemm {
   /// piece of memory: pixels side by side, without zeros around them. What was
   /// a step of the filter becomes the pitch of pixels.
   bool foldTapsIntoChannels();
+  /// Whether that was done and a pixel's channels go on in the next pixels.
+  bool channelsGoOn() const;
   /// None where the kernel is something else.
   static std::optional<ImplicitGemm> read(FusedKernel &Form);
   /// The same for builders that know what to do with groups.
