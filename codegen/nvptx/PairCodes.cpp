@@ -13,6 +13,10 @@
 ///
 ///   <2 x i8> {trunc(cvt(0, a)), trunc(cvt(0, b))}  →  bitcast(cvt(b, a))
 ///
+/// So does what it loads as one word, by cvt.rn.f16x2.e4m3x2:
+///
+///   cvt(w & 255)[0], cvt(w >> 8)[0]  →  both[0], both[1] of both = cvt(w)
+///
 //===----------------------------------------------------------------------===//
 #include "codegen/nvptx/PairCodes.h"
 
@@ -98,9 +102,64 @@ void pair(llvm::InsertElementInst &Last,
     Last.replaceAllUsesWith(B.CreateBitCast(Words, Last.getType()));
 }
 
+//===----------------------------------------------------------------------===//
+// From FP8
+//===----------------------------------------------------------------------===//
+
+/// The word of 16 bits whose low or high byte `Call` converts with a zero, and
+/// which of both.
+std::pair<llvm::Value *, bool> convertedByte(llvm::IntrinsicInst *Call) {
+  using namespace llvm::PatternMatch;
+  if (!Call ||
+      Call->getIntrinsicID() != llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn)
+    return {};
+  bool IsFirst = llvm::all_of(Call->users(), [](llvm::User *User) {
+    return match(User, m_ExtractElt(m_Value(), m_ZeroInt()));
+  });
+  llvm::Value *Byte = Call->getArgOperand(0), *Word;
+  if (!IsFirst)
+    return {};
+  if (match(Byte, m_And(m_Value(Word), m_SpecificInt(0xff))))
+    return {Word, false};
+  if (match(Byte, m_LShr(m_Value(Word), m_SpecificInt(8))))
+    return {Word, true};
+  return {};
+}
+
+void pairFrom(llvm::Function &F) {
+  /// Of each word the conversions of its bytes.
+  llvm::MapVector<llvm::Value *,
+                  std::array<SmallVector<llvm::IntrinsicInst *>, 2>>
+      Words;
+  for (llvm::Instruction &I : llvm::instructions(F))
+    if (auto *Call = dyn_cast<llvm::IntrinsicInst>(&I))
+      if (auto [Word, IsHigh] = convertedByte(Call); Word)
+        Words[Word][IsHigh].push_back(Call);
+  SmallVector<llvm::WeakTrackingVH> Dead;
+  for (auto &[Word, Calls] : Words) {
+    if (Calls[0].empty() || Calls[1].empty())
+      continue;
+    llvm::IRBuilder<> B(F.getContext());
+    auto *Def = dyn_cast<llvm::Instruction>(Word);
+    B.SetInsertPoint(Def ? *Def->getInsertionPointAfterDef()
+                         : F.getEntryBlock().begin());
+    llvm::Value *Two =
+        B.CreateIntrinsic(Calls[0].front()->getIntrinsicID(), {Word});
+    for (uint64_t Place : {0, 1})
+      for (llvm::IntrinsicInst *Call : Calls[Place])
+        for (llvm::User *User : Call->users()) {
+          User->replaceAllUsesWith(B.CreateExtractElement(Two, Place));
+          Dead.emplace_back(cast<llvm::Instruction>(User));
+        }
+  }
+  llvm::RecursivelyDeleteTriviallyDeadInstructions(Dead);
+}
+
 } // namespace
 
 void pairCodes(llvm::Module &Llvm) {
+  for (llvm::Function &F : Llvm)
+    pairFrom(F);
   for (llvm::Function &F : Llvm) {
     SmallVector<llvm::WeakTrackingVH> Dead;
     for (llvm::Instruction &I :

@@ -238,16 +238,31 @@ LogicalResult MapOp::verify() {
   return success();
 }
 
+/// A tile of the same elements as a fragment, at whose places threads find
+/// them.
+static LogicalResult verifyTileOf(Operation *Op, SharedType Tile,
+                                  FragmentType Fragment) {
+  if (Fragment.getShape() != Tile.getShape() ||
+      Fragment.getElement() != Tile.getElement())
+    return Op->emitOpError(
+        "expected a tile of the fragment's shape and element type");
+  bool Known = llvm::is_contained({8, 16, 32}, Tile.getElementBits());
+  if (!Known || !Tile.getSwizzle() || Tile.getColumns() % 16)
+    return Op->emitOpError("expected elements of 8, 16 or 32 bits, a multiple "
+                           "of 16 columns and a swizzled tile");
+  return success();
+}
+
+LogicalResult LoadSharedOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
+    return failure();
+  return verifyTileOf(*this, getTile().getType(), getFragment().getType());
+}
+
 LogicalResult StoreSharedOp::verify() {
   FragmentType From = getFragment().getType();
-  SharedType To = getTile().getType();
-  if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
-    return emitOpError(
-        "expected a tile of the fragment's shape and element type");
-  bool Known = llvm::is_contained({8, 16, 32}, To.getElementBits());
-  if (!Known || !To.getSwizzle() || To.getColumns() % 16)
-    return emitOpError("expected elements of 8, 16 or 32 bits, a multiple of "
-                       "16 columns and a swizzled tile");
+  if (failed(verifyTileOf(*this, getTile().getType(), From)))
+    return failure();
   if (From.isTmemLayout() && getPairs())
     return emitOpError("of tmem_32x32b expected no 'in pairs'");
   return success();

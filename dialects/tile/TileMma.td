@@ -189,4 +189,22 @@ def Tile_StoreSharedOp : Tile_Op<"store_shared"> {
   let hasVerifier = 1;
 }
 
+def Tile_LoadSharedOp : Tile_Op<"load_shared"> {
+  let summary = "Reads a fragment from shared memory";
+  let description = [{
+    The reverse of `tile.store_shared`, by the warps of one warpgroup. Elements of
+    16 bits are loaded by ldmatrix, those of 8 and 32 bits two at a time. It sees
+    other warps' writes into the tile after a `tile.sync`, and copies after a
+    `tile.wait`.
+
+    ```mlir
+    %f = tile.load_shared %tile : !tile.smem<[64, 64], f16, swizzle 128> -> !tile.fragment<[64, 64], f16>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile);
+  let results = (outs Tile_FragmentType:$fragment);
+  let assemblyFormat = [{$tile attr-dict `:` qualified(type($tile)) `->` qualified(type($fragment))}];
+  let hasVerifier = 1;
+}
+
 #endif // KPC_TILE_MMA

@@ -93,6 +93,8 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
               (std::max(Bytes / CacheBytesPerCycle, Lines / LinesPerCycle) +
                StepCycles) /
               PerMicrosecond;
+  Cost.Load += double(S.residualBytes(Shape.StagedBytes)) / CacheBytesPerCycle /
+               PerMicrosecond;
   double Stores = EpilogueCycles * double(S.TileM) / 128 *
                   double(S.storedColumns()) / StagingColumns *
                   double(Shape.ResultBytes) / 2,
@@ -114,10 +116,11 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
 }
 
 int64_t roomForStages(ConvSchedule S, const ConvShape &Shape,
-                      const target::Target &T) {
+                      const target::Target &T, int64_t ResidualTiles = 1) {
   S.Stages = 0;
   int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
-                 S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes);
+                 S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes) -
+                 ResidualTiles * S.residualBytes(Shape.StagedBytes);
   return Rest / S.stageBytes(Shape.ElementBytes);
 }
 
@@ -232,12 +235,15 @@ std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
                          leastLiveTaps(Shape.Channels, S.TileK))
              .empty())
       S.GroupM = int64_t(clustersAtOnce(S.blocks(), T));
-    S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
+    int64_t Beside = roomForStages(S, Shape, T, MostResidualTiles);
+    if (Beside < EnoughStages)
+      Beside = roomForStages(S, Shape, T);
+    S.Stages = std::min(Beside, MaxStages);
     // A wider tile spills what the epilogue reads; beside sums of FP8, which
     // are kept twice, 128 columns spill 20 bytes.
     int64_t Widest =
         Shape.Promotes ? MaxNWithEpilogueReads / 2 : MaxNWithEpilogueReads;
-    bool Spills = Shape.ReadsAtResult && N > Widest;
+    bool Spills = Shape.ReadsAtResult && !Shape.StagedBytes && N > Widest;
     if (!Spills && isLegal(S, Shape, T))
       Ranked.push_back(costOf(S, Shape, T));
   };

@@ -144,11 +144,12 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
   double Lines = double(S.TileM * Shape.LinesOfA) / double(S.ClusterN) +
                  double(S.TileN * Shape.LinesOfB) / double(S.ClusterM);
   Lines *= double(S.TileK * Shape.ElementBytes) / CacheLineBytes;
-  Cost.Load =
-      Steps *
-      std::max(double(S.stageBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
-               Lines / LinesPerCycle) /
-      PerMicrosecond;
+  double Residual = double(S.residualBytes(Shape.StagedBytes, Shape.Products));
+  Cost.Load = (Steps * std::max(double(S.stageBytes(Shape.ElementBytes)) /
+                                    CacheBytesPerCycle,
+                                Lines / LinesPerCycle) +
+               Residual / CacheBytesPerCycle) /
+              PerMicrosecond;
   // Where tiles have turns, nothing is brought while nobody multiplies.
   if (S.PingPong)
     Cost.Load =
@@ -191,12 +192,14 @@ std::vector<std::pair<Cluster, bool>> forms() {
   return All;
 }
 
-/// As many stages as fit beside all else.
+/// As many stages as fit beside all else, and the residual of so many tiles.
 int64_t roomForStages(GemmSchedule S, const GemmShape &Shape,
-                      const target::Target &T) {
+                      const target::Target &T, int64_t ResidualTiles = 1) {
   S.Stages = 0;
-  int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
-                 S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes);
+  int64_t Rest =
+      T.Limit.SharedPerBlock - BarrierRoom -
+      S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes) -
+      ResidualTiles * S.residualBytes(Shape.StagedBytes, Shape.Products);
   return Rest / S.stageBytes(Shape.ElementBytes);
 }
 
@@ -310,7 +313,10 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
         S.ClusterM = C.M;
         S.ClusterN = C.N;
         S.GroupM = groupM(S, T);
-        S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
+        int64_t Beside = roomForStages(S, Shape, T, MostResidualTiles);
+        if (Beside < EnoughStages)
+          Beside = roomForStages(S, Shape, T);
+        S.Stages = std::min(Beside, MaxStages);
         if (isLegal(S, Shape, T) && !spills(S, Shape))
           Ranked.push_back(costOf(S, Shape, T));
       }

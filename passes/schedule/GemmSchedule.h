@@ -46,6 +46,8 @@ struct GemmShape {
   /// bytes that it reads at the element's place: a residual's.
   double EpilogueOperations = 0;
   int64_t EpilogueBytes = 0;
+  /// The same bytes where they are copied to shared memory as operands are.
+  int64_t StagedBytes = 0;
   /// Bytes of codes that share a scale; 0: no block scales. With them K is in
   /// bytes, of two codes each where they are of FP4.
   int64_t BytesOfScale = 0;
@@ -54,6 +56,8 @@ struct GemmShape {
 
 /// Most columns of the output that one store moves; buffers of each warpgroup.
 inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
+/// Tiles whose residual is in shared memory at once, at most.
+inline constexpr int64_t MostResidualTiles = 2;
 
 struct GemmSchedule {
   int64_t TileM = 128, TileN = 256;
@@ -100,6 +104,10 @@ struct GemmSchedule {
   /// Bytes of a stage, and of all shared memory without barriers.
   int64_t stageBytes(int64_t ElementBytes) const;
   int64_t sharedBytes(int64_t ElementBytes, int64_t ResultBytes = 2) const;
+  /// Bytes of the residual of what a block stores of a tile.
+  int64_t residualBytes(int64_t StagedBytes, int64_t Products = 1) const {
+    return TileM * storedColumns() / Products * StagedBytes;
+  }
   /// Bytes of a tile's accumulators, which split-K keeps in the stages.
   int64_t accumulatorBytes() const { return TileM * TileN * 4; }
   std::string str() const;

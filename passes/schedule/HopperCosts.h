@@ -58,6 +58,8 @@ inline constexpr int64_t BarrierRoom = 1024;
 /// More stages than this hide nothing more; with fewer than two, copies and
 /// products take turns.
 inline constexpr int64_t MaxStages = 14, MinStages = 2;
+/// Stages that are worth more than a second tile's residual (an estimate).
+inline constexpr int64_t EnoughStages = 4;
 /// Three warpgroups multiply, 64 rows each; wgmma has 256 columns.
 inline constexpr int64_t MaxM = 192, MaxN = 256;
 /// Three warpgroups have 160 registers a thread: sums of 192 columns fit.

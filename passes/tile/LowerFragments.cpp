@@ -402,12 +402,121 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
   }
 };
 
+/// The same places as those of LowerStoreShared: ldmatrix where it has
+/// stmatrix.
+struct LowerLoadShared : TilePattern<LoadSharedOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(LoadSharedOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    SharedType Tile = Op.getTile().getType();
+    SmallVector<Value> All(Tile.getRows() / 64 * Tile.getColumns() / 2);
+    if (Tile.getElementBits() == 16)
+      loadMatrices(Rewriter, Op, Adaptor.getTile(), All);
+    else
+      loadPairs(Rewriter, Op, Adaptor.getTile(), All);
+    Type To = getTypeConverter()->convertType(Op.getFragment().getType());
+    Rewriter.replaceOp(Op, pack(Rewriter, Op.getLoc(), To, All));
+    return success();
+  }
+
+private:
+  /// Two elements of a thread, which `Pair` holds.
+  static void part(OpBuilder &B, Location Loc, Value Pair, Value *Into) {
+    NvvmWriter W(B, Loc);
+    for (int64_t I = 0; I < 2; ++I)
+      Into[I] = LLVM::ExtractElementOp::create(B, Loc, Pair, W.i32(I));
+  }
+
+  static void partWord(OpBuilder &B, Location Loc, Value Word, Value *Into) {
+    Value Eight = arith::ConstantOp::create(B, Loc, B.getI16IntegerAttr(8));
+    Value High = arith::ShRUIOp::create(B, Loc, Word, Eight);
+    Into[0] = arith::TruncIOp::create(B, Loc, B.getI8Type(), Word);
+    Into[1] = arith::TruncIOp::create(B, Loc, B.getI8Type(), High);
+  }
+
+  void loadMatrices(OpBuilder &B, LoadSharedOp Op, Value Pointer,
+                    MutableArrayRef<Value> All) const {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(B, Loc);
+    SharedType Tile = Op.getTile().getType();
+    int64_t LineBytes = Tile.getSwizzle(),
+            LineElements = Tile.getLineElements();
+    // Lane l gives row l % 16 of the warp's 16, columns 0–7 or 8–15.
+    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+    Value Row = W.add(OfWarp, W.bitAnd(Place.Lane, 15));
+    Value Swizzle = W.swizzleOfRow(Tile, Row);
+    Value Half = W.shiftLeft(W.shiftRight(Place.Lane, 4), 4); // 16 bytes
+    Value Start = W.pointer(Pointer, W.mul(Row, LineBytes));
+    int64_t PerBlock = Tile.getColumns() / 2;
+    SmallVector<Type> Words(4, B.getI32Type());
+    auto Pair = VectorType::get(2, Tile.getElement());
+    for (int64_t Block = 0; Block < Tile.getRows() / 64; ++Block)
+      for (int64_t Column = 0; Column < Tile.getColumns(); Column += 16) {
+        int64_t Line = Column / LineElements;
+        Value InLine = W.add(Half, Column % LineElements * 2);
+        Value Address =
+            W.pointer(W.pointer(Start, W.bitXor(InLine, Swizzle)),
+                      (Line * Tile.getPitch() + Block * 64) * LineBytes);
+        Value Four = NVVM::LdMatrixOp::create(
+            B, Loc, LLVM::LLVMStructType::getLiteral(B.getContext(), Words),
+            Address, /*num=*/4, NVVM::MMALayout::row,
+            NVVM::LdStMatrixShapeAttr::get(B.getContext(), 8, 8),
+            NVVM::LdStMatrixEltType::B16);
+        for (int64_t I = 0; I < 4; ++I)
+          part(B, Loc,
+               LLVM::BitcastOp::create(
+                   B, Loc, Pair, LLVM::ExtractValueOp::create(B, Loc, Four, I)),
+               &All[Block * PerBlock + Column / 2 + 2 * I]);
+      }
+  }
+
+  void loadPairs(OpBuilder &B, LoadSharedOp Op, Value Pointer,
+                 MutableArrayRef<Value> All) const {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(B, Loc);
+    SharedType Tile = Op.getTile().getType();
+    int64_t Line = Tile.getSwizzle(), PairBytes = Tile.getElementBits() / 4;
+    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+    Value Row = W.add(OfWarp, W.shiftRight(Place.Lane, 2));
+    Value Swizzle = W.swizzleOfRow(Tile, Row);
+    Value Start = W.pointer(Pointer, W.mul(Row, Line));
+    Value Mine = W.bitXor(W.mul(W.bitAnd(Place.Lane, 3), PairBytes), Swizzle);
+    int64_t PerBlock = Tile.getColumns() / 2;
+    // Two bytes are a word, which one instruction may convert (PairCodes.cpp);
+    // LLVM would load those of a vector apart.
+    bool IsWord = PairBytes == 2;
+    Type Loaded =
+        IsWord ? Type(B.getI16Type())
+               : Type(VectorType::get(
+                     2, getTypeConverter()->convertType(Tile.getElement())));
+    for (int64_t Column = 0; Column < Tile.getColumns(); Column += 8) {
+      int64_t Byte = Column * PairBytes / 2;
+      Value At = W.pointer(Start, W.bitXor(Mine, W.i32(Byte % Line)));
+      // Of each 64 rows a thread has two.
+      for (int64_t Block = 0; Block < Tile.getRows() / 64; ++Block)
+        for (int64_t Half = 0; Half < 2; ++Half) {
+          int64_t Row = Block * 64 + Half * 8;
+          Value Two = LLVM::LoadOp::create(
+              B, Loc, Loaded,
+              W.pointer(At, (Byte / Line * Tile.getPitch() + Row) * Line),
+              /*alignment=*/PairBytes);
+          Value *Into = &All[Block * PerBlock + Column / 2 + Half * 2];
+          if (IsWord)
+            partWord(B, Loc, Two, Into);
+          else
+            part(B, Loc, Two, Into);
+        }
+    }
+  }
+};
+
 } // namespace
 
 void kpc::tile::populateFragmentPatterns(const TypeConverter &Types,
                                          RewritePatternSet &Patterns,
                                          const ThreadPlace &Place) {
-  Patterns
-      .add<LowerExtractColumns, LowerLoadColumns, LowerMap, LowerStoreShared>(
-          Types, Patterns.getContext(), Place);
+  Patterns.add<LowerExtractColumns, LowerLoadColumns, LowerMap,
+               LowerStoreShared, LowerLoadShared>(Types, Patterns.getContext(),
+                                                  Place);
 }

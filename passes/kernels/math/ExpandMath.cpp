@@ -243,9 +243,11 @@ template <typename Op> struct ExpandClass : OpRewritePattern<Op> {
 //===----------------------------------------------------------------------===//
 
 /// From bf16 by a shift, from fewer bits by arithmetic on them; to f64 by way
-/// of f32.
+/// of f32. `ByInstruction`: scalars of FP8 in kernels of GPUs that have one.
 struct ExpandExtF : OpRewritePattern<arith::ExtFOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ExpandExtF(MLIRContext *Ctx, bool ByInstruction)
+      : OpRewritePattern(Ctx), ByInstruction(ByInstruction) {}
+
   LogicalResult matchAndRewrite(arith::ExtFOp O,
                                 PatternRewriter &R) const override {
     Type From = O.getIn().getType(), To = O.getType();
@@ -253,6 +255,9 @@ struct ExpandExtF : OpRewritePattern<arith::ExtFOp> {
     Value F32;
     if (isOf<BFloat16Type>(From))
       F32 = bf16ToF32(O.getIn(), B).V;
+    else if (ByInstruction && isa<Float8E4M3FNType, Float8E5M2Type>(From) &&
+             O->getParentOfType<gpu::GPUModuleOp>())
+      F32 = convertFromFp8(O.getIn(), B).V;
     else if (!isa<TensorType>(From) &&
              getElementTypeOrSelf(From).getIntOrFloatBitWidth() < 16)
       F32 = narrowToF32(O.getIn(), B).V;
@@ -263,6 +268,8 @@ struct ExpandExtF : OpRewritePattern<arith::ExtFOp> {
     R.replaceOp(O, isOf<Float64Type>(To) ? widen({F32, &B}).V : F32);
     return success();
   }
+
+  bool ByInstruction;
 };
 
 struct ExpandTruncF : OpRewritePattern<arith::TruncFOp> {
@@ -494,16 +501,17 @@ template <typename... Ops> static void widenHalf(RewritePatternSet &P) {
 void kpc::kernels::populateExpandMathPatterns(RewritePatternSet &P,
                                               bool Fp8Instructions) {
   P.add<ExpandToFp8<arith::TruncFOp>, ExpandToFp8<arith::SIToFPOp>,
-        ExpandToFp8<arith::UIToFPOp>>(P.getContext(), Fp8Instructions);
+        ExpandToFp8<arith::UIToFPOp>, ExpandExtF>(P.getContext(),
+                                                  Fp8Instructions);
   addApproximations(P);
   addGelu(P);
   addFunctions(P);
   addClasses(P);
   addQuantise(P);
-  P.add<ExpandSinCos, ExpandFPowI, ExpandIPowI, ExpandClamp, ExpandExtF,
-        ExpandTruncF, ExpandIntToHalf<arith::SIToFPOp>,
-        ExpandIntToHalf<arith::UIToFPOp>, ExpandHalfToInt<arith::FPToSIOp>,
-        ExpandHalfToInt<arith::FPToUIOp>>(P.getContext());
+  P.add<ExpandSinCos, ExpandFPowI, ExpandIPowI, ExpandClamp, ExpandTruncF,
+        ExpandIntToHalf<arith::SIToFPOp>, ExpandIntToHalf<arith::UIToFPOp>,
+        ExpandHalfToInt<arith::FPToSIOp>, ExpandHalfToInt<arith::FPToUIOp>>(
+      P.getContext());
   widenHalf<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::SinhOp,
             math::CoshOp, math::TanhOp, math::LogOp, math::Log2Op,
             math::Log10Op, math::Log1pOp, math::AsinhOp, math::AcoshOp,

@@ -25,19 +25,23 @@ static Real exponentToF32(Int Code) {
   return fromBits(select(equal(Code, 255), Code.like(QuietNanBits), Bits));
 }
 
+/// The bits of narrow floats, which LLVM has no type of.
+static Int codeOf(mlir::Value V, Builder &B) {
+  unsigned Width = mlir::getElementTypeOrSelf(V).getIntOrFloatBitWidth();
+  mlir::Type Bits = shapedLike(V.getType(), B.getIntegerType(Width));
+  auto Cast = V.getDefiningOp<mlir::arith::BitcastOp>();
+  if (Cast && Cast.getIn().getType() == Bits)
+    return {Cast.getIn(), &B};
+  return {mlir::arith::BitcastOp::create(B, Bits, V), &B};
+}
+
 /// Sign, exponent and mantissa from high to low, as APFloat describes them:
 /// without branches and without instructions that only some targets have, so
 /// that the host and each GPU give the same bits.
 Real narrowToF32(mlir::Value V, Builder &B) {
   auto Kind = mlir::cast<mlir::FloatType>(mlir::getElementTypeOrSelf(V));
   const llvm::fltSemantics &Format = Kind.getFloatSemantics();
-  auto Cast = V.getDefiningOp<mlir::arith::BitcastOp>();
-  mlir::Type Bytes =
-      shapedLike(V.getType(), B.getIntegerType(Kind.getIntOrFloatBitWidth()));
-  mlir::Value Raw = Cast && Cast.getIn().getType() == Bytes
-                        ? Cast.getIn()
-                        : mlir::arith::BitcastOp::create(B, Bytes, V);
-  Int Code = resize({Raw, &B}, 32);
+  Int Code = resize(codeOf(V, B), 32);
   if (llvm::isa<mlir::Float8E8M0FNUType>(Kind))
     return exponentToF32(Code);
   int Bits = int(llvm::APFloat::semanticsSizeInBits(Format)) - 1,
@@ -177,6 +181,26 @@ Int convertToFp8(Real X, mlir::FloatType To) {
   if (F.Nan != F.Beyond)
     Rest = select(isNaN(X), Code.like(F.Nan), Rest);
   return select(IsNumber, Code, Rest | Sign);
+}
+
+Real convertFromFp8(mlir::Value V, Builder &B) {
+  auto Kind = mlir::cast<mlir::FloatType>(V.getType());
+  mlir::Type Half = B.getF16Type();
+  Int Code = resize(codeOf(V, B), 16);
+  mlir::Value Number;
+  if (mlir::isa<mlir::Float8E5M2Type>(Kind)) { // the upper byte of f16
+    Number = mlir::arith::BitcastOp::create(B, Half, (Code << uint64_t(8)).V);
+  } else {
+    auto Two = mlir::VectorType::get(2, Half),
+         Bytes = mlir::VectorType::get(2, B.getI8Type());
+    mlir::Value Both = mlir::NVVM::ConvertF8x2ToF16x2Op::create(
+        B, Two, mlir::LLVM::BitcastOp::create(B, Bytes, Code.V),
+        /*relu=*/B.getBoolAttr(false), mlir::TypeAttr::get(Kind));
+    mlir::Value First =
+        mlir::arith::ConstantOp::create(B, B.getI32IntegerAttr(0));
+    Number = mlir::LLVM::ExtractElementOp::create(B, Both, First);
+  }
+  return {mlir::arith::ExtFOp::create(B, B.getF32Type(), Number), &B};
 }
 
 } // namespace kpc::expand

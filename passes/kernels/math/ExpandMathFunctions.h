@@ -121,6 +121,9 @@ Real remainder(Real X, Real Y);
 Real bf16ToF32(mlir::Value V, Builder &B);
 /// Of floats of 8 and 4 bits, which f32 holds exactly.
 Real narrowToF32(mlir::Value V, Builder &B);
+/// The same of a scalar of FP8 by the instruction that chips have from sm_89
+/// on. NaN has no sign.
+Real convertFromFp8(mlir::Value V, Builder &B);
 /// Codes (i8) of FP8, rounded to nearest, ties to even. What is beyond the
 /// greatest number becomes NaN in E4M3 and infinity in E5M2.
 Int f32ToFp8(Real X, mlir::FloatType To);

@@ -255,6 +255,30 @@ static void readColumnVectors(GemmMatch &P, const AccessMaps &Access) {
   }
 }
 
+/// Fills in what is read at each element of the result.
+static void readResidual(GemmMatch &P, const AccessMaps &Access) {
+  Value Tensor, Memref;
+  for (const kernels::Access &One : Access.Accesses) {
+    if (!One.Tensor || !One.Map.isIdentity())
+      continue;
+    P.ReadsAtResult = true;
+    if (Tensor && Tensor != One.Tensor)
+      return;
+    Tensor = One.Tensor;
+    Memref = One.Memref;
+  }
+  bool IsOnlyThere =
+      Tensor && Memref &&
+      llvm::none_of(Tensor.getUsers(), llvm::IsaPred<tensor::ExtractOp>) &&
+      llvm::all_of(Access.Accesses, [&](const kernels::Access &One) {
+        return One.Tensor != Tensor || One.Map.isIdentity();
+      });
+  Matrix M;
+  if (IsOnlyThere && placeMatrix(M, Memref) &&
+      readStrides(M, outputMap(P.C), P.C, P.C.M, P.C.N))
+    P.Residual = {Tensor, M};
+}
+
 std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form, Groups How) {
   std::optional<Contraction> C = Contraction::read(Form);
   if (C && How == Groups::Swapped && C->N.Loops.empty() &&
@@ -276,9 +300,7 @@ std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form, Groups How) {
       !readSize(C->Batch, P.Batch) ||
       !readStrides(P.D, outputMap(*C), *C, C->M, C->N))
     return std::nullopt;
-  P.ReadsAtResult = llvm::any_of(Shape->Access.Accesses, [](const Access &One) {
-    return One.Tensor && One.Map.isIdentity();
-  });
+  readResidual(P, Shape->Access);
   readColumnVectors(P, Shape->Access);
   if (Shape->RotateHalf) {
     std::optional<int64_t> Columns =

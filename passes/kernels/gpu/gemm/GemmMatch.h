@@ -85,6 +85,14 @@ struct GemmMatch {
   /// Each element of D also reads the element of another matrix at its place: a
   /// residual.
   bool ReadsAtResult = false;
+  /// The residual, where there is one alone that lies in memory as D does.
+  struct ResidualMatrix {
+    mlir::Value Tensor; ///< as the epilogue reads it
+    Matrix M;
+  };
+  std::optional<ResidualMatrix> Residual = {};
+  /// Whether TMA copies it: its rows begin at multiples of 16 bytes.
+  bool stagesResidual() const;
   /// A vector in memory with an element for each column of D, which all rows
   /// read: a bias, scales.
   struct ColumnVector {

@@ -91,6 +91,14 @@ std::optional<schedule::Refusal> refusalByTma(GemmMatch &P) {
   return std::nullopt;
 }
 
+bool GemmMatch::stagesResidual() const {
+  return Residual && !RotateHalf && isReadable(*this, Residual->M, false) &&
+         Residual->M.Batches.size() <= MostBatchDims &&
+         llvm::is_contained(
+             {8, 16, 32},
+             int(Residual->M.storedElement().getIntOrFloatBitWidth()));
+}
+
 /// Instructions of an op on the tensors' elements, about: how long the
 /// polynomials of ExpandMathApproximate.cpp are, and divisions. Of erf, what
 /// GELU has beyond its other four ops (ExpandMathGelu.cpp).

@@ -174,20 +174,20 @@ bool HopperGemm::sharesAngles() const {
   return Head && (Part % Head == 0 || Head % Part == 0);
 }
 
-Value HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc,
-                               Value VectorsAt) {
+void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc,
+                              Values &ReadsAt) {
   auto PartTy = tile::FragmentType::get(W.B.getContext(),
                                         {S.consumerRows(), S.partColumns()},
                                         P.accumulatorType());
-  Value Row =
-      S.PingPong ? Where.Row : W.add(Where.Row, W.mul(Group, W.index(64)));
+  Value RowInTile = S.PingPong ? W.index(0) : W.mul(Group, W.index(64));
+  Value Row = W.add(Where.Row, RowInTile);
   Value Kept, First = W.index(0); // of the columns that are this block's
   if (S.SplitK > 1) {
     Kept = storeForSplitK(Group, Acc);
     First = W.mul(Rank, W.index(S.storedColumns()));
   }
   if (Vectors)
-    VectorsAt = Vectors->wait(VectorsAt);
+    ReadsAt.front() = Vectors->wait(ReadsAt.front());
   struct Part {
     Value InTile, Column, Acc, Paired;
   };
@@ -196,10 +196,18 @@ Value HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc,
     ColumnVectors::Fragments Known;
     if (Vectors)
       Known = Vectors->fragments(One.InTile, PartTy.getShape());
+    if (Residual) {
+      auto Ty = tile::FragmentType::get(W.B.getContext(), PartTy.getShape(),
+                                        P.Residual->M.storedElement());
+      Known.emplace_back(P.Residual->Tensor,
+                         Residual->fragment(RowInTile, Ty, ReadsAt.back()));
+      ReadsAt.back() = Residual->next(ReadsAt.back());
+    }
     return mapElements(Where, Row, One.Column, One.Acc, One.Paired, Known);
   };
   // In turn, nobody waits for what is read.
-  bool ReadsFirst = (P.ReadsAtResult && !S.PingPong) || sharesAngles();
+  bool ReadsFirst =
+      (P.ReadsAtResult && !Residual && !S.PingPong) || sharesAngles();
   for (int64_t C = 0; C < resultColumns() / S.SplitK; C += S.partColumns()) {
     Value InTile = W.add(First, W.index(C));
     Value Own =
@@ -217,7 +225,7 @@ Value HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc,
     storePart(Where, Group, Row, Parts.back().Column, Out, C / S.partColumns());
   }
   if (!ReadsFirst)
-    return VectorsAt;
+    return;
   // All reads of memory begin before the first store waits for anything. Parts
   // at the same place of their heads come one after another: they read the same
   // angles, once.
@@ -229,7 +237,6 @@ Value HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc,
     Vectors->release();
   for (auto [Number, One] : llvm::enumerate(Parts))
     storePart(Where, Group, Row, One.Column, One.Acc, Number);
-  return VectorsAt;
 }
 
 /// Elements that all of D share are read once, and not while a tile's sums wait
@@ -243,15 +250,14 @@ void HopperGemm::loadScalars() {
 
 void HopperGemm::consume(Value Group) {
   loadScalars();
-  Values First = {cursor()};
-  if (Vectors)
-    First.push_back(cursor());
+  Values First(1 + Vectors.has_value() + Residual.has_value(), cursor());
   // Of one tile LLVM would take the loop apart, and compute places of the
   // epilogue between the last product and the wait (C7514).
   if (S.SplitK == 1 && tileCount().asConstant() == 1)
     Tiles = W.renewed(Tiles);
   forEachTile(First, [&](Value Tile, ValueRange In) -> Values {
     Value At = In[0];
+    Values ReadsAt(In.drop_front());
     Value Count = countOfTile(Tile);
     Value Acc = mainloop(Group, Count, At);
     // Behind the products: between the last of them and the wait, ptxas takes
@@ -259,9 +265,9 @@ void HopperGemm::consume(Value Group) {
     // and serialises all products. What the count of steps has computed of the
     // place LLVM would share, and compute in between.
     Value There = Count == KCount ? Tile : W.renewed(Tile);
-    Value VectorsAt =
-        epilogueTile(placeOf(There), Group, Acc, Vectors ? In[1] : Value());
-    return Vectors ? Values{At, VectorsAt} : Values{At};
+    epilogueTile(placeOf(There), Group, Acc, ReadsAt);
+    ReadsAt.insert(ReadsAt.begin(), At);
+    return ReadsAt;
   });
   endRole();
 }
@@ -286,17 +292,21 @@ void HopperGemm::consumeInTurn(Value Group) {
   Values Begin = {Skip(cursor(), W.mul(Group, Steps))};
   if (Vectors)
     Begin.push_back(Vectors->skip(cursor(), Group));
+  if (Residual)
+    Begin.push_back(Residual->skip(cursor(), Group));
   forEachTile(
       Begin,
       [&](Value Tile, ValueRange In) -> Values {
         Value At = In[0];
+        Values ReadsAt(In.drop_front());
         tile::WaitTurnOp::create(W.B, W.Loc);
         Value Acc = mainloop(Group, KCount, At);
-        Value VectorsAt =
-            epilogueTile(placeOf(Tile), Group, Acc, Vectors ? In[1] : Value());
+        epilogueTile(placeOf(Tile), Group, Acc, ReadsAt);
         Values Next = {Skip(At, W.mul(Steps, W.index(Turns - 1)))};
         if (Vectors)
-          Next.push_back(Vectors->skip(VectorsAt, W.index(Turns - 1)));
+          Next.push_back(Vectors->skip(ReadsAt.front(), W.index(Turns - 1)));
+        if (Residual)
+          Next.push_back(Residual->skip(ReadsAt.back(), W.index(Turns - 1)));
         return Next;
       },
       Group, Turns);
@@ -324,7 +334,7 @@ LogicalResult HopperGemm::emit(GpuLaunch &Launch, int64_t SharedBytes) {
   Acc = tile::FragmentType::get(W.B.getContext(), {S.consumerRows(), S.TileN},
                                 P.accumulatorType());
   // In turn, a stage is one warpgroup's.
-  stageColumnVectors((S.PingPong ? 1 : S.consumers()) * 4, SharedBytes);
+  stageReads((S.PingPong ? 1 : S.consumers()) * 4, SharedBytes);
   declareMemory(S.consumers(), S.consumerRows(),
                 /*Consumers=*/(S.PingPong ? 1 : S.consumers()) * 4 *
                     S.multicast());

@@ -44,9 +44,10 @@ private:
                                mlir::Value &Cursor);
   mlir::Value mainloop(mlir::Value Group, mlir::Value Count,
                        mlir::Value &Cursor);
-  /// `VectorsAt`: the place of the tile's vectors; gives the next.
-  mlir::Value epilogueTile(const TileCoord &Where, mlir::Value Group,
-                           mlir::Value Acc, mlir::Value VectorsAt = {});
+  /// `ReadsAt`: the places of the tile's vectors and of its residual, where
+  /// these are staged, which become the next.
+  void epilogueTile(const TileCoord &Where, mlir::Value Group, mlir::Value Acc,
+                    Values &ReadsAt);
   bool sharesAngles() const;
   mlir::Value pairedPart(mlir::Value From, int64_t First, mlir::Type Part);
   mlir::Value subviewColumns(mlir::Value Tile, mlir::Value First);

@@ -106,17 +106,40 @@ Value TmaGemm::rowsOf(Value Tile, Value First, int64_t Rows) {
   return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Tile, First);
 }
 
-void TmaGemm::stageColumnVectors(int64_t Consumers, int64_t SharedBytes) {
-  VectorReaders = Consumers;
+void TmaGemm::stageReads(int64_t Consumers, int64_t SharedBytes) {
+  Readers = Consumers;
   MostShared = SharedBytes;
-  // RoPE also reads those of the other half's columns. A residual is waited for
-  // as long, and its loads would begin only after the wait for the vectors.
-  if (P.RotateHalf || P.ReadsAtResult)
+  StagesResidual = P.stagesResidual();
+  // RoPE also reads those of the other half's columns. A residual that is not
+  // staged is waited for as long, and its loads would begin only after the wait
+  // for the vectors.
+  if (P.RotateHalf || (P.ReadsAtResult && !StagesResidual))
     return;
   llvm::copy_if(P.ColumnVectors, std::back_inserter(StagedVectors),
                 [&](const GemmMatch::ColumnVector &V) {
                   return ColumnVectors::fits(V, resultColumns());
                 });
+}
+
+Value TmaGemm::addResidualView(int64_t SharedBytes) {
+  if (!StagesResidual)
+    return {};
+  const Matrix &M = P.Residual->M;
+  tile::SharedType Part =
+      sharedTile(S.TileM, S.partColumns(), M.storedElement());
+  Residual.emplace(W, Part, resultColumns() / S.SplitK / S.partColumns(),
+                   schedule::MostResidualTiles, MostShared - SharedBytes);
+  tile::ViewType View = viewOfLines(M, Part, S.TileM);
+  SmallVector<Expr> Dims = {P.N, P.M}, Strides;
+  Expr Bytes = M.storedElement().getIntOrFloatBitWidth() / 8;
+  Strides.push_back(M.RowStride * Bytes);
+  for (const BatchDim &Dim : llvm::reverse(M.Batches)) {
+    Dims.push_back(Dim.Size);
+    Strides.push_back(Dim.Stride * Bytes);
+  }
+  SmallVector<int64_t> Box(View.getBox());
+  std::reverse(Box.begin(), Box.end());
+  return addExactView(View, M.Argument, View.getElement(), Dims, Strides, Box);
 }
 
 TmaGemm::Values TmaGemm::addVectorViews(int64_t SharedBytes) {
@@ -153,20 +176,25 @@ void TmaGemm::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
   addOperandViews();
   ViewD = addMatrixView(P.D, viewOfLines(P.D, Staging, StagedRows), false, P.M,
                         P.N);
-  Values VectorViews = addVectorViews(
-      llvm::accumulate(tilesOfStage(), int64_t(0),
-                       [](int64_t Sum, Type Tile) {
-                         return Sum + cast<tile::SharedType>(Tile).getBytes();
-                       }) *
-          S.Stages +
-      Staging.getBytes() + schedule::hopper::BarrierRoom);
+  int64_t OfStage =
+      llvm::accumulate(tilesOfStage(), int64_t(0), [](int64_t Sum, Type Tile) {
+        return Sum + cast<tile::SharedType>(Tile).getBytes();
+      });
+  int64_t Shared =
+      OfStage * S.Stages + Staging.getBytes() + schedule::hopper::BarrierRoom;
+  Value ResidualView = addResidualView(Shared);
+  if (Residual)
+    Shared += Residual->bytes();
+  Values VectorViews = addVectorViews(Shared);
   Form.Func->setAttr(kernel::KernelDialect::TensorMapsAttrHelper::getNameStr(),
                      W.B.getArrayAttr(TensorMaps));
 
   Pipe = tile::PipeOp::create(W.B, W.Loc, PipeTy, tile::Completion::Tma,
                               /*producers=*/1, Consumers, Pair);
   if (Vectors)
-    Vectors->declare(VectorViews, VectorReaders);
+    Vectors->declare(VectorViews, Readers);
+  if (Residual)
+    Residual->declare(ResidualView, Readers);
   StagingTile = tile::AllocOp::create(W.B, W.Loc, Staging);
   RowCount = W.size(P.C.M.Sizes);
   ColumnCount = W.size(P.C.N.Sizes);
@@ -244,18 +272,35 @@ TmaGemm::forEachTile(ValueRange Carried,
   return W.loop(First, Tiles, Step, Carried, Body);
 }
 
+Value TmaGemm::loadResidual(const TileCoord &Where, Value At) {
+  Value First = Where.Column;
+  if (S.SplitK > 1) // of the columns that are this block's
+    First = W.add(First, W.mul(Rank, W.index(S.storedColumns())));
+  for (int64_t Part = 0; Part < Residual->parts(); ++Part) {
+    Value Column = W.add(First, W.index(Part * S.partColumns()));
+    At = Residual->load(at(P.Residual->M, Where, Where.Row, Column), At);
+  }
+  return At;
+}
+
 /// One thread fills the ring, for all tiles of its block.
 void TmaGemm::produce(bool Drain) {
   elect(tile::Scope::Role, [&] {
-    Values First = {cursor()};
-    if (Vectors)
-      First.push_back(cursor());
+    // Of stages, vectors and parts of the residual.
+    Values First(1 + Vectors.has_value() + Residual.has_value(), cursor());
     Values Last = forEachTile(First, [&](Value Tile, ValueRange In) -> Values {
       TileCoord Where = placeOf(Tile);
-      Values Next;
+      Values Next(In);
+      // Where there is room for the residual of one tile alone, its copies wait
+      // for the epilogue of the tile before; stages do not.
+      bool IsAhead = Residual && Residual->tiles() > 1;
+      if (IsAhead)
+        Next.back() = loadResidual(Where, In.back());
       if (Vectors)
-        Next.push_back(Vectors->load(Where.Column, In[1]));
-      Next.insert(Next.begin(), produceTile(Where, In[0]));
+        Next[1] = Vectors->load(Where.Column, In[1]);
+      Next[0] = produceTile(Where, In[0]);
+      if (Residual && !IsAhead)
+        Next.back() = loadResidual(Where, In.back());
       return Next;
     });
     if (Drain)

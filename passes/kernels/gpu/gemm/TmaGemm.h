@@ -22,6 +22,7 @@
 #include "passes/kernels/gpu/gemm/ColumnVectors.h"
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
 #include "passes/kernels/gpu/gemm/GemmTileWalk.h"
+#include "passes/kernels/gpu/gemm/ResidualTiles.h"
 #include "passes/schedule/GemmSchedule.h"
 
 namespace kpc::kernels {
@@ -85,10 +86,10 @@ protected:
   /// `Groups` warpgroups store, `Rows` rows each.
   void declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
                      bool Pair = false);
-  /// Has the epilogue's vectors copied to shared memory, which `Consumers`
-  /// warps read, if `declareMemory` finds room for them in `SharedBytes` of a
-  /// block.
-  void stageColumnVectors(int64_t Consumers, int64_t SharedBytes);
+  /// Has the epilogue's residual and its vectors copied to shared memory, which
+  /// `Consumers` warps read: the vectors if `declareMemory` finds room for them
+  /// in `SharedBytes` of a block.
+  void stageReads(int64_t Consumers, int64_t SharedBytes);
 
   TileCoord placeOf(mlir::Value Tile);
   /// A place in `M`, as its view counts.
@@ -134,6 +135,7 @@ protected:
   mlir::LogicalResult Result = mlir::success();
   /// None: the epilogue loads them itself.
   std::optional<ColumnVectors> Vectors;
+  std::optional<ResidualTiles> Residual;
 
 private:
   mlir::Type elementOf(tile::ViewType View, unsigned Buffer) const;
@@ -141,9 +143,13 @@ private:
   /// Decides whether vectors are staged, and gives what their copies go
   /// through.
   Values addVectorViews(int64_t SharedBytes);
+  /// The same of the residual, which takes what room is left.
+  Value addResidualView(int64_t SharedBytes);
+  Value loadResidual(const TileCoord &Where, Value At);
 
   int64_t StagedRows = 0; ///< of one warpgroup and one store
-  int64_t VectorReaders = 0, MostShared = 0;
+  int64_t Readers = 0, MostShared = 0;
+  bool StagesResidual = false;
   llvm::SmallVector<GemmMatch::ColumnVector> StagedVectors;
   mlir::BlockArgument ViewD;
   mlir::Value StagingTile;
