@@ -120,7 +120,8 @@ int64_t roomForStages(ConvSchedule S, const ConvShape &Shape,
   S.Stages = 0;
   int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
                  S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes) -
-                 ResidualTiles * S.residualBytes(Shape.StagedBytes);
+                 ResidualTiles * S.residualBytes(Shape.StagedBytes) -
+                 (Shape.StagedBytes ? SecondRingRoom : 0);
   return Rest / S.stageBytes(Shape.ElementBytes);
 }
 
@@ -238,6 +239,8 @@ std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
     int64_t Beside = roomForStages(S, Shape, T, MostResidualTiles);
     if (Beside < EnoughStages)
       Beside = roomForStages(S, Shape, T);
+    if (Shape.StagedBytes && Beside < EnoughStages)
+      return;
     S.Stages = std::min(Beside, MaxStages);
     // A wider tile spills what the epilogue reads; beside sums of FP8, which
     // are kept twice, 128 columns spill 20 bytes.

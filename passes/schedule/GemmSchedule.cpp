@@ -199,7 +199,8 @@ int64_t roomForStages(GemmSchedule S, const GemmShape &Shape,
   int64_t Rest =
       T.Limit.SharedPerBlock - BarrierRoom -
       S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes) -
-      ResidualTiles * S.residualBytes(Shape.StagedBytes, Shape.Products);
+      ResidualTiles * S.residualBytes(Shape.StagedBytes, Shape.Products) -
+      (Shape.StagedBytes ? SecondRingRoom : 0);
   return Rest / S.stageBytes(Shape.ElementBytes);
 }
 
@@ -316,6 +317,8 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
         int64_t Beside = roomForStages(S, Shape, T, MostResidualTiles);
         if (Beside < EnoughStages)
           Beside = roomForStages(S, Shape, T);
+        if (Shape.StagedBytes && Beside < EnoughStages)
+          continue;
         S.Stages = std::min(Beside, MaxStages);
         if (isLegal(S, Shape, T) && !spills(S, Shape))
           Ranked.push_back(costOf(S, Shape, T));

@@ -55,10 +55,13 @@ inline constexpr double SharedBytesPerCycle = 128, OneChainFactor = 1.15;
 inline constexpr double PromoteCycles = 100;
 /// Bytes for barriers and the rounding of places.
 inline constexpr int64_t BarrierRoom = 1024;
+/// Bytes until the next place of swizzled tiles, after the barriers of a ring.
+inline constexpr int64_t SecondRingRoom = 1024;
 /// More stages than this hide nothing more; with fewer than two, copies and
 /// products take turns.
 inline constexpr int64_t MaxStages = 14, MinStages = 2;
-/// Stages that are worth more than a second tile's residual (an estimate).
+/// Stages that are worth more than a second tile's residual, and without which
+/// a tile is none beside its residual (an estimate).
 inline constexpr int64_t EnoughStages = 4;
 /// Three warpgroups multiply, 64 rows each; wgmma has 256 columns.
 inline constexpr int64_t MaxM = 192, MaxN = 256;

@@ -40,14 +40,48 @@ HOPPER = {"split": ("gemm 128x64x64 stages 4 group_m 2 split_k 4", ("fp16", 200,
           "turns_below": ("gemm 64x128x64 stages 3 group_m 2 cluster 2x1 pingpong", ("bf16", 300, 200, 264, False, False, False)),
           "turns_beside": ("gemm 128x128x64 stages 3 group_m 2 cluster 1x2 pingpong", ("bf16", 136, 136, 264, True, True, True)),
           "tf32_turns": ("gemm 64x128x32 stages 4 group_m 2 pingpong", ("fp32", 129, 100, 136, True, True, False))}
+# A residual's elements, copied to shared memory as operands are: one warpgroup to three, sums that blocks share, clusters, turns; room for the
+# residual of two tiles and of one; 16 and 32 bits, and codes with a scale.
+RESIDUALS = {"residual": ("gemm 128x128x64 stages 4 group_m 2", "fp16", ("fp16", 300, 200, 264, True, False, False)),
+             "residual_of_three": ("gemm 192x64x64 stages 3 group_m 2", "bf16", ("bf16", 500, 136, 136, False, True, False)),
+             "residual_wide": ("gemm 128x256x64 stages 2 group_m 2", "bf16", ("bf16", 300, 200, 520, True, False, False)),
+             "residual_split": ("gemm 128x64x64 stages 4 group_m 2 split_k 4", "fp16", ("fp16", 200, 400, 136, True, False, False)),
+             "residual_below": ("gemm 64x128x64 stages 3 group_m 2 cluster 2x1", "bf16", ("bf16", 300, 200, 264, False, False, False)),
+             "residual_turns": ("gemm 128x128x64 stages 3 group_m 2 pingpong", "bf16", ("bf16", 300, 200, 264, True, False, False)),
+             "residual_short": ("gemm 64x128x64 stages 4 group_m 1 pingpong", "fp16", ("fp16", 400, 40, 264, True, False, False)),
+             "residual_beside": ("gemm 128x128x64 stages 3 group_m 2 cluster 1x2 pingpong", "bf16", ("bf16", 136, 136, 264, True, True, True)),
+             "residual_f32": ("gemm 128x64x64 stages 3 group_m 2", "fp32", ("fp16", 300, 72, 136, True, False, False)),
+             "residual_tf32": ("gemm 64x128x32 stages 4 group_m 2 pingpong", "fp32", ("fp32", 129, 100, 136, True, True, False)),
+             "residual_fp8": ("gemm 128x128x64 stages 3 group_m 2 pingpong", "e4m3", ("fp16", 300, 72, 272, True, False, False)),
+             "residual_e5m2": ("gemm 64x64x64 stages 3 group_m 2", "e5m2", ("bf16", 100, 72, 80, True, False, False)),
+             "residual_int8": ("gemm 128x64x64 stages 3 group_m 2", "uint8", ("fp16", 300, 72, 144, True, False, False))}
 BLACKWELL = {"alone": ("gemm 128x128x64 stages 2 group_m 2", ("fp16", 300, 400, 264, True, False, False)),
              "wide": ("gemm 128x192x64 stages 3 group_m 1", ("bf16", 264, 200, 400, False, True, True)),
              "pair": ("gemm 256x128x64 stages 3 group_m 2 pair", ("fp16", 600, 400, 264, True, False, False)),
              "turned_pair": ("gemm 256x256x64 stages 2 group_m 1 pair", ("bf16", 520, 264, 520, True, True, True))}
 
 
-def model(element, total, columns, bias, transposed, turned, single=False, batch=0):
-    """A sum of `total` products for `columns` columns and "rows" rows; `single`: a result of 32 bits; `batch`: 0 none."""
+CODES = {"e4m3": TensorProto.FLOAT8E4M3FN, "e5m2": TensorProto.FLOAT8E5M2, "uint8": TensorProto.UINT8}
+
+
+def add_residual(nodes, kind, residual, shape):
+    """An input that is added to the sum, of its type or another one; codes have a scale, and integers a zero point. Gives the input and constants."""
+    made = []
+    if residual in CODES:
+        of = CODES[residual]
+        made = [helper.make_tensor("scale", kind, [], [0.0625 if residual == "uint8" else 0.5]),
+                helper.make_tensor("zero", of, [], bytes([128 if residual == "uint8" else 0]), raw=True)]
+        nodes.append(helper.make_node("DequantizeLinear", ["residual", "scale", "zero"], ["added"]))
+    else:
+        of = emulated.ELEMENTS[residual]
+        nodes.append(helper.make_node("Cast", ["residual"], ["added"], to=kind))
+    nodes.append(helper.make_node("Add", [nodes[-2].output[0], "added"], ["with_residual"]))
+    nodes.append(helper.make_node("Relu", ["with_residual"], ["last"]))
+    return helper.make_tensor_value_info("residual", of, shape), made
+
+
+def model(element, total, columns, bias, transposed, turned, single=False, batch=0, residual=""):
+    """A sum of `total` products for `columns` columns and "rows" rows; `single`: a result of 32 bits; `batch`: 0 none; `residual`: its type."""
     def shape(*sizes):
         return [*([batch] if batch else []), *sizes]
 
@@ -66,11 +100,15 @@ def model(element, total, columns, bias, transposed, turned, single=False, batch
         inputs.append(helper.make_tensor_value_info("b", kind, [columns]))
         nodes.append(helper.make_node("Add", ["product", "b"], ["sum"]))
         nodes.append(helper.make_node("Relu", ["sum"], ["active"]))
+    made = []
+    if residual:
+        more, made = add_residual(nodes, kind, residual, shape("rows", columns))
+        inputs.append(more)
     if single:
         kind = TensorProto.FLOAT
         nodes.append(helper.make_node("Cast", [nodes[-1].output[0]], ["cast"], to=kind))
     nodes[-1].output[0] = "y"
-    graph = helper.make_graph(nodes, "product", inputs, [helper.make_tensor_value_info("y", kind, shape("rows", columns))])
+    graph = helper.make_graph(nodes, "product", inputs, [helper.make_tensor_value_info("y", kind, shape("rows", columns))], made)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
@@ -146,11 +184,16 @@ def picked_cases(family):
                                 emulated.PRECISIONS.get(element, ()), shows=f"  {family if wide else ''}", kernels=0 if turned or not wide else 1)
 
 
-def case(name, element, rows, *shape, single=False, batch=0, schedule="", least=1):
+def case(name, element, rows, *shape, single=False, batch=0, schedule="", least=1, residual=""):
     """`shape`: of model(); the number of rows is a multiple of `least`."""
     rows_of = "1..4096:opt=256" if least == 1 else f"{least}..4096:div={least}:opt=256"
-    return emulated.Case(name, model(element, *shape, single, batch), {"rows": rows_of}, {"rows": rows},
+    return emulated.Case(name, model(element, *shape, single, batch, residual), {"rows": rows_of}, {"rows": rows},
                          f".* = {schedule}" if schedule else "", emulated.PRECISIONS.get(element, ()), "3xtf32" if element == "exact" else "")
+
+
+def residual_cases():
+    made = [case(name, *rest, schedule=rule, residual=kind, least=8 if rest[-1] else 1) for name, (rule, kind, rest) in RESIDUALS.items()]
+    return made + [case("residual_batch", "fp16", 70, 72, 136, False, False, False, batch=3, residual="fp16", schedule="gemm 64x64x64 stages 3 group_m 2")]
 
 
 def cases(target):
@@ -159,7 +202,7 @@ def cases(target):
     broadcast = broadcast_cases("gemm ")
     return ([case(name, *rest, single=name in SINGLE, least=8 if rest[-1] else 1) for name, *rest in CASES] +
             [case(name, *rest, schedule=rule, least=8 if rest[-1] else 1) for name, (rule, rest) in forced.items()] + [*broadcast] +
-            [*picked_cases("gemm ")])
+            [*picked_cases("gemm ")] + (residual_cases() if target == "sm_90a" else []))
 
 
 def main():

@@ -11,18 +11,14 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-/// A stage's: full and empty.
-static constexpr int64_t BarrierBytes = 16;
-
 ResidualTiles::ResidualTiles(GpuWriter &W, tile::SharedType Part,
                              int64_t OfTile, int64_t Tiles, int64_t Room)
     : W(W), Part(Part), OfTile(OfTile) {
-  int64_t Most = Room / (Part.getBytes() + BarrierBytes);
-  Stages = std::clamp(Most, OfTile, Tiles * OfTile);
+  Stages = std::clamp(Room / Part.getBytes(), OfTile, Tiles * OfTile);
 }
 
 int64_t ResidualTiles::bytes() const {
-  return Stages * (Part.getBytes() + BarrierBytes);
+  return Stages * Part.getBytes();
 }
 
 void ResidualTiles::declare(Value Through, int64_t Consumers) {

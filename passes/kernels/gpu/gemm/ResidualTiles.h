@@ -34,7 +34,7 @@ public:
   /// Tiles whose parts have room, at least one.
   int64_t tiles() const { return Stages / OfTile; }
   int64_t parts() const { return OfTile; }
-  /// Of all stages, with their barriers.
+  /// Of all stages; their barriers are among those of BarrierRoom.
   int64_t bytes() const;
   /// The pipe, whose stages `Consumers` warps release; copies go through
   /// `View`.

@@ -182,6 +182,8 @@ void TmaGemm::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
       });
   int64_t Shared =
       OfStage * S.Stages + Staging.getBytes() + schedule::hopper::BarrierRoom;
+  if (StagesResidual)
+    Shared += schedule::hopper::SecondRingRoom;
   Value ResidualView = addResidualView(Shared);
   if (Residual)
     Shared += Residual->bytes();
