@@ -337,6 +337,22 @@ func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 64], bf16>)
 
 // -----
 
+func.func @f(%t: !tile.smem<[64, 64], bf16, swizzle 128>) {
+  // expected-error @below {{'tile.load_shared' op expected a tile of the fragment's shape and element type}}
+  %d = tile.load_shared %t : !tile.smem<[64, 64], bf16, swizzle 128> -> !tile.fragment<[64, 64], f16>
+  return
+}
+
+// -----
+
+func.func @f(%t: !tile.smem<[64, 64], bf16>) {
+  // expected-error @below {{'tile.load_shared' op expected elements of 8, 16 or 32 bits, a multiple of 16 columns and a swizzled tile}}
+  %d = tile.load_shared %t : !tile.smem<[64, 64], bf16> -> !tile.fragment<[64, 64], bf16>
+  return
+}
+
+// -----
+
 func.func @f() {
   // expected-error @below {{'tile.yield' op expects parent op to be one of 'tile.map, tile.apply, tile.role, tile.elect'}}
   tile.yield

@@ -466,8 +466,43 @@ func.func @f(%x: !image, %w: !filter, %c: !d) {
 !filter = !tile.smem<[144, 32], f16, swizzle 64>
 !d = !tile.fragment<[64, 32], f32>
 func.func @f(%x: !image, %w: !filter, %c: !d) {
-  // expected-error @below {{'tile.mma_window' op expected plain rows of an image, and channels, that are multiples of 8}}
+  // expected-error @below {{'tile.mma_window' op expected a multiple of 8 channels, or more than an image's row has, with one tap in a line and no bytes between rows}}
   %d = tile.mma_window %x width 18 channels 12, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+!image = !tile.smem<[108, 20], f16>
+!filter = !tile.smem<[144, 32], f16, swizzle 64>
+!d = !tile.fragment<[64, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected plain rows of an image of a multiple of 8 columns}}
+  %d = tile.mma_window %x width 18 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+// More channels than a row has go on in the next rows: with one tap in a line.
+!image = !tile.smem<[108, 8], f16>
+!filter = !tile.smem<[144, 32], f16, swizzle 64>
+!d = !tile.fragment<[64, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected a multiple of 8 channels, or more than an image's row has, with one tap in a line and no bytes between rows}}
+  %d = tile.mma_window %x width 18 channels 12, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
+  return
+}
+
+// -----
+
+// Channels of the last pixel need another one in each line.
+!image = !tile.smem<[96, 8], f16>
+!filter = !tile.smem<[48, 32], f16, swizzle 64>
+!d = !tile.fragment<[64, 32], f32>
+func.func @f(%x: !image, %w: !filter, %c: !d) {
+  // expected-error @below {{'tile.mma_window' op expected a width of pixels for a multiple of 16 places, got 16}}
+  %d = tile.mma_window %x width 16 channels 12, %w, %c taps [3, 1] strides [1, 1] dilations [1, 1] lines 4 : !image, !filter -> !d
   return
 }
 

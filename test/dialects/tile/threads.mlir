@@ -107,6 +107,9 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @window
   gpu.func @window(%x: memref<?xf16>, %w: !tile.smem<[144, 32], f16, swizzle 64>, %c: !tile.fragment<[64, 32], f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %image = tile.alloc : !tile.smem<[108, 24], f16>
+    %tile = tile.alloc : !tile.smem<[64, 32], f16, swizzle 64>
+    %stem = tile.alloc : !tile.smem<[247, 8], f16>
+    %v = tile.alloc : !tile.smem<[224, 32], f16, swizzle 64>
     tile.barrier_init
     // CHECK: tile.cp_async %arg0 into %{{.*}} by 16 columns 16 : memref<?xf16>, !smem{{.*}} {
     tile.cp_async %x into %image by 16 columns 16 : memref<?xf16>, !tile.smem<[108, 24], f16> {
@@ -129,6 +132,11 @@ gpu.module @kernels {
     }
     // CHECK: tile.mma_window %{{.*}} width 18 channels 16, %{{.*}}, %{{.*}} taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !smem{{.*}}, !smem{{.*}} -> !fragment
     %d = tile.mma_window %image width 18 channels 16, %w, %c taps [3, 3] strides [1, 1] dilations [1, 1] lines 4 : !tile.smem<[108, 24], f16>, !tile.smem<[144, 32], f16, swizzle 64> -> !tile.fragment<[64, 32], f32>
+    // 28 channels are in 4 pixels of 8: three more in a line.
+    // CHECK: tile.mma_window %{{.*}} width 19 channels 28, %{{.*}}, %{{.*}} taps [7, 1] strides [2, 1] dilations [1, 1] lines 4
+    %e = tile.mma_window %stem width 19 channels 28, %v, %c taps [7, 1] strides [2, 1] dilations [1, 1] lines 4 : !tile.smem<[247, 8], f16>, !tile.smem<[224, 32], f16, swizzle 64> -> !tile.fragment<[64, 32], f32>
+    // CHECK: tile.load_shared %{{.*}} : !smem{{.*}} -> !fragment
+    %back = tile.load_shared %tile : !tile.smem<[64, 32], f16, swizzle 64> -> !tile.fragment<[64, 32], f16>
     gpu.return
   }
 }

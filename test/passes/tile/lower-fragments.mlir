@@ -89,6 +89,43 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // One ldmatrix reads what one stmatrix writes, from the same address. Two bytes are one word.
+  // CHECK-LABEL: gpu.func @get
+  gpu.func @get(%sink: memref<bf16>, %bytes: memref<i8>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %a = tile.alloc : <[64, 16], bf16, swizzle 32>
+    %c = tile.alloc : <[64, 32], i8, swizzle 32>
+    tile.barrier_init
+    %zero = arith.constant 0 : index
+    // CHECK: %[[BYTES:.*]] = arith.muli %{{.*}}, %c32_i32
+    // CHECK: %[[SWIZZLE:.*]] = arith.andi %{{.*}}, %c16_i32
+    // CHECK: %[[TURNED:.*]] = arith.xori %{{.*}}, %[[SWIZZLE]]
+    // CHECK: %[[ADDRESS:.*]] = llvm.getelementptr %{{.*}}[%[[TURNED]]]
+    // CHECK: %[[FOUR:.*]] = nvvm.ldmatrix %[[ADDRESS]] {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4 : i32
+    // CHECK: %[[WORD:.*]] = llvm.extractvalue %[[FOUR]][0]
+    // CHECK-NEXT: %[[PAIR:.*]] = llvm.bitcast %[[WORD]] : i32 to vector<2xbf16>
+    // CHECK-NEXT: llvm.extractelement %[[PAIR]]
+    // CHECK-NOT: nvvm.ldmatrix
+    %f = tile.load_shared %a : !a -> !tile.fragment<[64, 16], bf16>
+    // CHECK: %[[TWO:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<3> -> i16
+    // CHECK: %[[HIGH:.*]] = arith.shrui %[[TWO]], %c8_i16
+    // CHECK: arith.trunci %[[TWO]] : i16 to i8
+    // CHECK: arith.trunci %[[HIGH]] : i16 to i8
+    // CHECK-COUNT-7: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<3> -> i16
+    // CHECK-NOT: -> i16
+    %g = tile.load_shared %c : !tile.smem<[64, 32], i8, swizzle 32> -> !tile.fragment<[64, 32], i8>
+    %h = tile.map %f at [%zero, %zero] within [%zero] : !tile.fragment<[64, 16], bf16> -> !tile.fragment<[64, 16], bf16> {
+    ^bb0(%v: bf16, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<bf16>
+      tile.yield %v : bf16
+    }
+    %i = tile.map %g at [%zero, %zero] within [%zero] : !tile.fragment<[64, 32], i8> -> !tile.fragment<[64, 32], i8> {
+    ^bb0(%v: i8, %row: index, %column: index):
+      memref.store %v, %bytes[] : memref<i8>
+      tile.yield %v : i8
+    }
+    gpu.return
+  }
 }
 
 // Two fragments: the body has the registers at one place of both.

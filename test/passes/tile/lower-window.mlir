@@ -77,6 +77,33 @@ gpu.module @m {
     gpu.return
   }
 
+  // 12 channels of which 8 are in a pixel's row and 4 in the next one's: what follows these is no pixel of the tap's, and becomes zeros.
+  // CHECK-LABEL: gpu.func @goes_on
+  gpu.func @goes_on(%n: index, %y: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %image = tile.alloc : !tile.smem<[68, 8], bf16>
+    %w = tile.alloc : !tile.smem<[16, 16], bf16, swizzle 32>
+    tile.barrier_init
+    %zero = arith.constant 0.0 : f32
+    %c = tile.splat %zero : f32 -> !tile.fragment<[64, 16], f32>
+    // Lanes 0 and 1 of four have elements 8 to 11.
+    // CHECK: %[[IS:.*]] = arith.cmpi ult, %{{.*}}, %c2_i32
+    // CHECK-NEXT: %[[MASK:.*]] = arith.select %[[IS]], %c-1_i32, %c0_i32
+    // CHECK: %[[FOUR:.*]] = nvvm.ldmatrix {{.*}}num = 4
+    // CHECK-DAG: %[[W2:.*]] = llvm.extractvalue %[[FOUR]][2]
+    // CHECK-DAG: arith.andi %[[W2]], %[[MASK]]
+    // CHECK-DAG: %[[W3:.*]] = llvm.extractvalue %[[FOUR]][3]
+    // CHECK-DAG: arith.andi %[[W3]], %[[MASK]]
+    // CHECK-COUNT-2: nvvm.mma.sync {{.*}}k = 16
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.mma_window %image width 17 channels 12, %w, %c taps [1, 1] strides [1, 1] dilations [1, 1] lines 4 : !tile.smem<[68, 8], bf16>, !tile.smem<[16, 16], bf16, swizzle 32> -> !tile.fragment<[64, 16], f32>
+    %e = tile.map %d at [%n, %n] within [%n, %n] : !tile.fragment<[64, 16], f32> -> !tile.fragment<[64, 16], f32> {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %y[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
   // More products than straight code is good for are a loop over the columns of taps.
   // CHECK-LABEL: gpu.func @loop
   gpu.func @loop(%n: index, %y: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {

@@ -99,6 +99,21 @@ TEST(ConvHaloSchedule, StagesHoldALineOfResults) {
   EXPECT_EQ(S.stageBytes(Shape), 4 * 1024);
 }
 
+TEST(ConvHaloSchedule, TapsForChannelsShareTheirPixels) {
+  // 7 × 7 taps of 4 channels, stride 2: 28 channels, each pixel 8 on.
+  ConvHaloShape Shape = shapeOf(28, 64);
+  Shape.Taps = {7, 1};
+  Shape.Strides = {2, 1};
+  Shape.PixelStep = 8;
+  ConvHaloSchedule S;
+  S.TileN = 64;
+  // 16 places and three pixels more, 16 bytes each, and 32 rows for a tap.
+  EXPECT_EQ(S.pixels(Shape), 37 * 19);
+  EXPECT_EQ(Shape.pixelPitch(), 8);
+  EXPECT_EQ(S.stageBytes(Shape), 11 * 1024);
+  EXPECT_EQ(S.filterBytes(Shape), 7 * 32 * 64 * 2);
+}
+
 TEST(ConvHaloSchedule, FewChannelsCostNoMoreThanMeasured) {
   // 37.5 and 61.4 us on an H200.
   const target::Target &T = targetOf("sm_90a");

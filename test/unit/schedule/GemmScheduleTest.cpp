@@ -248,6 +248,31 @@ TEST(GemmSchedule, LongEpiloguesTakeTurns) {
         rankGemmSchedules(knownSum(Other), hopper()).front().Schedule.PingPong);
 }
 
+// A residual that is copied takes room of stages, and of its tile alone where
+// two would leave fewer than four.
+TEST(GemmSchedule, ResidualsTakeRoom) {
+  GemmShape Shape = knownSum(shapeOf(4096, 3072, 768)), Staged = Shape;
+  Staged.StagedBytes = 2;
+  auto Find = [](const GemmShape &Of,
+                 const std::string &Tile) -> std::optional<GemmCost> {
+    for (const GemmCost &One : rankGemmSchedules(Of, hopper()))
+      if (One.Schedule.str().rfind("gemm " + Tile + " ", 0) == 0 &&
+          One.Schedule.blocks() == 1 && !One.Schedule.PingPong)
+        return One;
+    return std::nullopt;
+  };
+  EXPECT_EQ(Find(Shape, "64x64x64")->Schedule.Stages, 13);
+  EXPECT_EQ(Find(Staged, "64x64x64")->Schedule.Stages, 12);
+  EXPECT_EQ(Find(Shape, "128x128x64")->Schedule.Stages, 6);
+  EXPECT_EQ(Find(Staged, "128x128x64")->Schedule.Stages, 4);
+  EXPECT_TRUE(Find(Shape, "128x256x64"));
+  EXPECT_FALSE(Find(Staged, "128x256x64"));
+  for (const GemmCost &One : rankGemmSchedules(Staged, hopper()))
+    EXPECT_GE(One.Schedule.Stages, 4) << One.str();
+  // Its copies are part of a tile's.
+  EXPECT_LT(Find(Shape, "128x128x64")->Load, Find(Staged, "128x128x64")->Load);
+}
+
 // What is printed is read back, and nothing else.
 TEST(GemmSchedule, TextIsRead) {
   for (const GemmShape &Shape : Shapes)

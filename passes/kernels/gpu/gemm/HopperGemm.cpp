@@ -250,12 +250,11 @@ void HopperGemm::loadScalars() {
 
 void HopperGemm::consume(Value Group) {
   loadScalars();
-  Values First(1 + Vectors.has_value() + Residual.has_value(), cursor());
   // Of one tile LLVM would take the loop apart, and compute places of the
   // epilogue between the last product and the wait (C7514).
   if (S.SplitK == 1 && tileCount().asConstant() == 1)
     Tiles = W.renewed(Tiles);
-  forEachTile(First, [&](Value Tile, ValueRange In) -> Values {
+  forEachTile(firstPlaces(), [&](Value Tile, ValueRange In) -> Values {
     Value At = In[0];
     Values ReadsAt(In.drop_front());
     Value Count = countOfTile(Tile);

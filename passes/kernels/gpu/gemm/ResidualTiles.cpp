@@ -17,9 +17,7 @@ ResidualTiles::ResidualTiles(GpuWriter &W, tile::SharedType Part,
   Stages = std::clamp(Room / Part.getBytes(), OfTile, Tiles * OfTile);
 }
 
-int64_t ResidualTiles::bytes() const {
-  return Stages * Part.getBytes();
-}
+int64_t ResidualTiles::bytes() const { return Stages * Part.getBytes(); }
 
 void ResidualTiles::declare(Value Through, int64_t Consumers) {
   View = Through;

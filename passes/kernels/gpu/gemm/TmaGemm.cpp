@@ -285,11 +285,19 @@ Value TmaGemm::loadResidual(const TileCoord &Where, Value At) {
   return At;
 }
 
+TmaGemm::Values TmaGemm::firstPlaces() {
+  Values First = {cursor()};
+  if (Vectors)
+    First.push_back(cursor());
+  if (Residual)
+    First.push_back(cursor());
+  return First;
+}
+
 /// One thread fills the ring, for all tiles of its block.
 void TmaGemm::produce(bool Drain) {
   elect(tile::Scope::Role, [&] {
-    // Of stages, vectors and parts of the residual.
-    Values First(1 + Vectors.has_value() + Residual.has_value(), cursor());
+    Values First = firstPlaces();
     Values Last = forEachTile(First, [&](Value Tile, ValueRange In) -> Values {
       TileCoord Where = placeOf(Tile);
       Values Next(In);

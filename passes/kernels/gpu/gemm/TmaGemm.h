@@ -103,6 +103,9 @@ protected:
               mlir::Value Turn = {}, int64_t Turns = 1);
   /// This block's first tile, and how far it is to its next.
   std::pair<mlir::Value, mlir::Value> firstTile();
+  /// The first places in the ring, and in those of vectors and of the residual
+  /// where these are staged.
+  Values firstPlaces();
   /// What the warps that copy do; with `Drain` they stay until all is read.
   void produce(bool Drain = false);
 

@@ -67,3 +67,29 @@ func.func @integer(%x: i32) -> i8 {
   %1 = arith.bitcast %0 : f8E5M2 to i8
   return %1 : i8
 }
+
+// Chips from sm_89 on have an instruction for two codes of E4M3; those of E5M2 are the upper bytes of f16.
+// FP8-LABEL: @by_instruction(
+// FP8: %[[WORD:.*]] = arith.extui %{{.*}} : i8 to i16
+// FP8-NEXT: %[[BYTES:.*]] = llvm.bitcast %[[WORD]] : i16 to vector<2xi8>
+// FP8-NEXT: %[[BOTH:.*]] = nvvm.convert.f8x2.to.f16x2 %[[BYTES]] {{.*}}: vector<2xi8>(f8E4M3FN) -> vector<2xf16>
+// FP8: %[[FIRST:.*]] = llvm.extractelement %[[BOTH]]
+// FP8-NEXT: arith.extf %[[FIRST]] : f16 to f32
+// FP8: %[[HIGH:.*]] = arith.shli %{{.*}}, %{{.*}} : i16
+// FP8-NEXT: %[[HALF:.*]] = arith.bitcast %[[HIGH]] : i16 to f16
+// FP8-NEXT: arith.extf %[[HALF]] : f16 to f32
+// CHECK-LABEL: @by_instruction(
+// CHECK-NOT: nvvm
+gpu.module @codes {
+  gpu.func @by_instruction(%x: i8, %y: i8, %to: memref<2xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = arith.bitcast %x : i8 to f8E4M3FN
+    %1 = arith.extf %0 : f8E4M3FN to f32
+    %2 = arith.bitcast %y : i8 to f8E5M2
+    %3 = arith.extf %2 : f8E5M2 to f32
+    memref.store %1, %to[%c0] : memref<2xf32>
+    memref.store %3, %to[%c1] : memref<2xf32>
+    gpu.return
+  }
+}
