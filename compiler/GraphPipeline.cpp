@@ -451,12 +451,15 @@ static void addLegalisation(OpPassManager &Passes,
     Scales.Panels = For.first().Can.Tcgen05;
     Passes.addNestedPass<func::FuncOp>(graph::createPackBlockScales(Scales));
   }
-  if (hasIm2col(For) || Codes.Int8) {
+  if (hasTensorCores(For) || Codes.Int8) {
     graph::PadChannelsOptions Channels;
-    Channels.Floats = hasIm2col(For);
+    Channels.Floats = hasTensorCores(For);
+    // mma.sync copies channels of any number, but the fewer bytes a pixel has,
+    // the more copies.
+    Channels.FewAlone = !hasIm2col(For);
     Channels.Narrow = isNarrow(Options);
-    // tcgen05 has no tf32 here, and mma.sync copies channels of any number.
-    Channels.Tf32 = hasWgmma(For) && roundsToTf32(Options, For);
+    // tcgen05 has no tf32 here.
+    Channels.Tf32 = !For.first().Can.Tcgen05 && roundsToTf32(Options, For);
     Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }

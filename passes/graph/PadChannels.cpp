@@ -306,17 +306,26 @@ struct PadChannelsPass : graph::impl::PadChannelsBase<PadChannelsPass> {
       return signalPassFailure();
     getOperation().walk([&](ConvOp Conv) {
       Type Element = typeOf(Conv.getX()).getElementType();
-      bool Stays = Kept->match(Conv);
-      if (isCode(Element))
-        padChannels(Conv, ByteUnit);
-      else if (!Floats)
-        return;
-      else if (Element.isF16() || Element.isBF16() ||
-               (Narrow && Element.isF32() && !Stays))
-        padChannels(Conv, NarrowUnit);
-      else if (Tf32 && Element.isF32() && !Stays)
-        padChannels(Conv, Tf32Unit);
+      int64_t Unit = unitOf(Element, Kept->match(Conv));
+      std::optional<int64_t> Channels =
+          typeOf(Conv.getX()).getDims().back().asConstant();
+      bool IsFew = Channels && *Channels < Unit;
+      if (Unit && (IsFew || !FewAlone || isCode(Element)))
+        padChannels(Conv, Unit);
     });
+  }
+
+private:
+  /// Elements in 16 bytes; 0 where the convolution is left as it is.
+  int64_t unitOf(Type Element, bool Stays) const {
+    if (isCode(Element))
+      return ByteUnit;
+    if (!Floats)
+      return 0;
+    bool IsF32 = Element.isF32() && !Stays;
+    if (Element.isF16() || Element.isBF16() || (Narrow && IsF32))
+      return NarrowUnit;
+    return Tf32 && IsF32 ? Tf32Unit : 0;
   }
 };
 

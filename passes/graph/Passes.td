@@ -204,6 +204,7 @@ def PadChannels : Pass<"pad-channels", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"Floats", "floats", "bool", "true", "Not for integers alone">,
+    Option<"FewAlone", "few-alone", "bool", "false", "Of floats only pixels of less than 16 bytes, as in a first layer">,
     Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
     Option<"Tf32", "tf32", "bool", "false", "f32 values that stay are multiplied in tf32">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">

@@ -33,7 +33,7 @@ FORCED = [
     (Case((17, 20), 32, 3, batch=2), ["8x16x16 warpgroups 1 stages 2"]),
     (Case((35, 40), 4, 24, (7, 7), stride=2, batch=2, pad=(0, 0, 0, 0)), ["8x16x32 warpgroups 2 stages 2", "16x16x16 warpgroups 1 stages 1"]),
 ]
-# Taps of a line are taken for channels: 4 · 7 and 4 · 3 of them, 4 · 11 at a step of 16, and 2 · 7. sm_90a fills up 3 channels.
+# Taps of a line are taken for channels: 4 · 7 and 4 · 3 of them, 4 · 11 at a step of 16, and 2 · 7. 3 channels are filled up.
 FOLDED = [
     (Case((37, 46), 3, 64, (7, 7), stride=2, batch=2, pad=(3, 3, 3, 3)), ["8x16x64 warpgroups 2 stages 2", "16x16x32 warpgroups 4 stages 1"]),
     (Case((33, 40), 3, 24, stride=2, batch=3, pad=(1, 1, 1, 1), act="HardSwish"), ["16x16x32 warpgroups 2 stages 2", "8x32x16 warpgroups 3 stages 1"]),
@@ -68,9 +68,9 @@ def single(shape, schedule):
 
 
 def cases(target):
-    shapes = [*FORCED, *(LARGE if target != "sm_120a" else []), *(FOLDED if target == "sm_90a" else [])]
+    shapes = [*FORCED, *FOLDED, *(LARGE if target != "sm_120a" else [])]
     if target == "portable":  # which takes no rules: what is chosen there
-        large = [Case((33, 31), 32, 32, batch=9), Case((64, 40), 8, 16, (7, 7), batch=2)]
+        large = [Case((33, 31), 32, 32, batch=9), Case((64, 40), 8, 16, (7, 7), batch=2), Case((65, 80), 3, 32, stride=2, batch=6, pad=(1, 1, 1, 1))]
         return [emulated.Case(shape.name, models.model(shape), {"batch": "1..256:opt=64"}, {"batch": shape.batch}, shows="conv_halo ") for shape in large]
     forced = [case(shape, number, schedule) for shape, schedules in shapes for number, schedule in enumerate(schedules)]
     dynamic = []

@@ -1,6 +1,7 @@
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels))' | FileCheck %s
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels{narrow=true}))' | FileCheck %s --check-prefix=NARROW
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels{narrow=true keep=stem}))' | FileCheck %s --check-prefix=KEPT
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels{few-alone=true}))' | FileCheck %s --check-prefix=FEW
 // RUN: not kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels{keep=a(}))' 2>&1 | FileCheck %s --check-prefix=ERROR
 // ERROR: error: 'a(' is no regular expression
 
@@ -37,6 +38,11 @@ func.func @dynamic(%x: !graph.tensor<[n, h, w, 3], f16>) -> !graph.tensor<[n, "f
 
 // At steps of one pixel, pixels have eight channels; the image stays as it is. The first convolution gets filters of
 // zeros for the channels that the second one needs.
+// mma.sync copies the 12 channels as they are.
+// FEW-LABEL: @eight(
+// FEW: graph.pad {{.*}} : <[3, 3, 3, 12], f16>
+// FEW-NOT: graph.pad {{.*}} : <[3, 3, 12, 16], f16>
+// FEW: return
 // CHECK-LABEL: @eight(
 // CHECK: graph.pad %arg0, %{{.*}} low [0, 0, 0, 0] high [0, 0, 0, 5]
 // CHECK: graph.pad {{.*}} high [0, 0, 0, 4] interior [0, 0, 0, 0] : <[3, 3, 8, 12], f16>
