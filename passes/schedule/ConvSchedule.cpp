@@ -102,7 +102,11 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
              double(S.TileM * S.storedColumns()) *
              std::max(Shape.EpilogueOperations - UsualOperations, 0.0) /
              LanesPerCycle;
-  Cost.Epilogue = (Stores + Arithmetic) / PerMicrosecond;
+  double Reads = 0;
+  if (Shape.ReadsAtResult && !S.StagesResidual)
+    Reads = double(S.TileM * S.storedColumns() * Shape.ResultBytes) /
+            CacheBytesPerCycle;
+  Cost.Epilogue = (Stores + Reads + Arithmetic) / PerMicrosecond;
   if (S.SplitK > 1)
     Cost.Reduce =
         (double(S.accumulatorBytes()) / PeerBytesPerCycle + MeetCycles) /
@@ -116,12 +120,12 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
 }
 
 int64_t roomForStages(ConvSchedule S, const ConvShape &Shape,
-                      const target::Target &T, int64_t ResidualTiles = 1) {
+                      const target::Target &T, int64_t ResidualTiles) {
   S.Stages = 0;
   int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
                  S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes) -
                  ResidualTiles * S.residualBytes(Shape.StagedBytes) -
-                 (Shape.StagedBytes ? SecondRingRoom : 0);
+                 (S.StagesResidual ? SecondRingRoom : 0);
   return Rest / S.stageBytes(Shape.ElementBytes);
 }
 
@@ -155,8 +159,9 @@ bool isLegal(const ConvSchedule &S, const ConvShape &Shape,
          (Line == LineBytes || Line == 64 || Line == ShortLineBytes) &&
          (!Shape.Promotes || S.hasRoomToPromote()) && S.Stages >= MinStages &&
          S.Stages <= MaxStages && isLegalCluster(S, Shape, T) &&
-         S.Stages <= roomForStages(S, Shape, T) && S.GroupM >= 1 &&
-         S.GroupM <= INT32_MAX;
+         (!S.StagesResidual || Shape.StagedBytes) &&
+         S.Stages <= roomForStages(S, Shape, T, S.leastResidualTiles()) &&
+         S.GroupM >= 1 && S.GroupM <= INT32_MAX;
 }
 
 /// Splits and clusters that are ranked; of equals the first is taken.
@@ -207,7 +212,7 @@ std::optional<ConvCost> schedule::readConvSchedule(const std::string &Text,
       !takeNumber(Rest, " stages ", S.Stages) ||
       !takeNumber(Rest, " group_m ", S.GroupM))
     return std::nullopt;
-  takeNumber(Rest, " split_k ", S.SplitK);
+  S.takeTile(Rest);
   takeNumber(Rest, " cluster ", S.ClusterM);
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
@@ -218,8 +223,9 @@ std::optional<ConvCost> schedule::readConvSchedule(const std::string &Text,
 std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
                                                   const target::Target &T) {
   std::vector<ConvCost> Ranked;
-  auto Add = [&](int64_t M, int64_t N, int64_t Slice, Cluster C) {
+  auto Add = [&](int64_t M, int64_t N, int64_t Slice, Cluster C, bool Stages) {
     ConvSchedule S;
+    S.StagesResidual = Stages;
     S.TileM = M;
     S.TileN = N;
     S.TileK = Slice;
@@ -236,17 +242,17 @@ std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
                          leastLiveTaps(Shape.Channels, S.TileK))
              .empty())
       S.GroupM = int64_t(clustersAtOnce(S.blocks(), T));
-    int64_t Beside = roomForStages(S, Shape, T, MostResidualTiles);
-    if (Beside < EnoughStages)
-      Beside = roomForStages(S, Shape, T);
-    if (Shape.StagedBytes && Beside < EnoughStages)
+    int64_t Room = roomForStages(S, Shape, T, MostResidualTiles);
+    if (Room < EnoughStages)
+      Room = roomForStages(S, Shape, T, S.leastResidualTiles());
+    if (S.StagesResidual && Room < EnoughStages)
       return;
-    S.Stages = std::min(Beside, MaxStages);
+    S.Stages = std::min(Room, MaxStages);
     // A wider tile spills what the epilogue reads; beside sums of FP8, which
     // are kept twice, 128 columns spill 20 bytes.
     int64_t Widest =
         Shape.Promotes ? MaxNWithEpilogueReads / 2 : MaxNWithEpilogueReads;
-    bool Spills = Shape.ReadsAtResult && !Shape.StagedBytes && N > Widest;
+    bool Spills = Shape.ReadsAtResult && !S.StagesResidual && N > Widest;
     if (!Spills && isLegal(S, Shape, T))
       Ranked.push_back(costOf(S, Shape, T));
   };
@@ -256,7 +262,8 @@ std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
       for (int64_t Slice = sliceOf(Shape);
            Slice * Shape.ElementBytes >= ShortLineBytes; Slice /= 2)
         for (Cluster C : Clusters)
-          Add(M, N, Slice, C);
+          for (bool Stages : {true, false})
+            Add(M, N, Slice, C, Stages);
   std::stable_sort(
       Ranked.begin(), Ranked.end(),
       [](const ConvCost &A, const ConvCost &B) { return A.Total < B.Total; });

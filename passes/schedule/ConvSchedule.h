@@ -32,7 +32,7 @@ struct ConvShape {
   bool KMajor = false;        ///< the filter is contiguous along channels
   int64_t LeastChannels = 1;  ///< whatever is optimal
   bool ReadsAtResult = false; ///< the epilogue reads a residual
-  /// Bytes of its elements where they are copied to shared memory, else 0.
+  /// Bytes of its elements that may be copied to shared memory, else 0.
   int64_t StagedBytes = 0;
   /// Instructions that the epilogue has for each element of the result.
   double EpilogueOperations = 0;

@@ -49,12 +49,24 @@ double GemmSchedule::promotedCycles(double AllCycles) const {
   return AllCycles / double(consumers()) + PromoteCycles + Additions;
 }
 
+static constexpr std::string_view ResidualText = " residual";
+
+void GemmSchedule::takeTile(std::string_view &Rest) {
+  takeNumber(Rest, " split_k ", SplitK);
+  StagesResidual = Rest.starts_with(ResidualText);
+  if (StagesResidual)
+    Rest.remove_prefix(ResidualText.size());
+}
+
 std::string GemmSchedule::tileText() const {
   char Text[160];
   std::snprintf(Text, sizeof Text, " %ldx%ldx%ld stages %ld group_m %ld",
                 long(TileM), long(TileN), long(TileK), long(Stages),
                 long(GroupM));
-  return SplitK > 1 ? Text + (" split_k " + std::to_string(SplitK)) : Text;
+  std::string Tile = Text;
+  if (SplitK > 1)
+    Tile += " split_k " + std::to_string(SplitK);
+  return StagesResidual ? Tile.append(ResidualText) : Tile;
 }
 
 static constexpr const char *PingPongText = " pingpong";
@@ -107,7 +119,8 @@ double finishCycles(const GemmSchedule &S, const GemmShape &Shape) {
   double Results =
       double(S.TileM) * double(S.storedColumns()) / double(Shape.Products);
   double Arithmetic = Results * Shape.EpilogueOperations / LanesPerCycle;
-  double Reads = Results * double(Shape.EpilogueBytes) / CacheBytesPerCycle;
+  double Reads = Results * double(S.epilogueReads(Shape.EpilogueBytes)) /
+                 CacheBytesPerCycle;
   double Cycles = EpilogueCycles * Stored + Arithmetic + Reads;
   return S.PingPong ? Cycles * AloneFactor : Cycles;
 }
@@ -194,13 +207,13 @@ std::vector<std::pair<Cluster, bool>> forms() {
 
 /// As many stages as fit beside all else, and the residual of so many tiles.
 int64_t roomForStages(GemmSchedule S, const GemmShape &Shape,
-                      const target::Target &T, int64_t ResidualTiles = 1) {
+                      const target::Target &T, int64_t ResidualTiles) {
   S.Stages = 0;
   int64_t Rest =
       T.Limit.SharedPerBlock - BarrierRoom -
       S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes) -
       ResidualTiles * S.residualBytes(Shape.StagedBytes, Shape.Products) -
-      (Shape.StagedBytes ? SecondRingRoom : 0);
+      (S.StagesResidual ? SecondRingRoom : 0);
   return Rest / S.stageBytes(Shape.ElementBytes);
 }
 
@@ -254,10 +267,11 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
          Steps(S.TileN, S.TileM == MaxM ? MaxNOfThree : MaxN) &&
          isLegalShare(S, Shape) && keepsPairs(S, Shape) && isLegalTurn(S) &&
          (!Shape.Promotes || S.hasRoomToPromote()) &&
+         (!S.StagesResidual || Shape.StagedBytes) &&
          S.TileK == LineBytes / Shape.ElementBytes && S.Stages >= MinStages &&
          S.Stages <= MaxStages && isLegalCluster(S, Shape, T) &&
-         S.Stages <= roomForStages(S, Shape, T) && S.GroupM >= 1 &&
-         S.GroupM <= INT32_MAX;
+         S.Stages <= roomForStages(S, Shape, T, S.leastResidualTiles()) &&
+         S.GroupM >= 1 && S.GroupM <= INT32_MAX;
 }
 
 /// Whether ptxas runs out of registers: legal, but never the best.
@@ -270,8 +284,8 @@ bool spills(const GemmSchedule &S, const GemmShape &Shape) {
   // Each interleaved pair has angles of its own: 32 to 228 bytes.
   if (Shape.RotateHalf == 1 && S.sumsOfThread() > MostSumsOfHeadsInTurn)
     return true;
-  bool KeepsReads =
-      Shape.EpilogueBytes > 0 || (Shape.RotateHalf && S.consumers() > 2);
+  bool KeepsReads = S.epilogueReads(Shape.EpilogueBytes) > 0 ||
+                    (Shape.RotateHalf && S.consumers() > 2);
   return KeepsReads && S.TileN > MaxNWithEpilogueReads;
 }
 
@@ -287,7 +301,7 @@ std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
       !takeNumber(Rest, " stages ", S.Stages) ||
       !takeNumber(Rest, " group_m ", S.GroupM))
     return std::nullopt;
-  takeNumber(Rest, " split_k ", S.SplitK);
+  S.takeTile(Rest);
   if (takeNumber(Rest, " cluster ", S.ClusterM))
     takeNumber(Rest, "x", S.ClusterN);
   S.PingPong = Rest == PingPongText;
@@ -302,6 +316,16 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
   std::vector<GemmCost> Ranked;
   // Of equals the first is taken: two warpgroups that multiply before three,
   // which have fewer registers, and before one.
+  auto Add = [&](GemmSchedule S) {
+    int64_t Room = roomForStages(S, Shape, T, MostResidualTiles);
+    if (Room < EnoughStages)
+      Room = roomForStages(S, Shape, T, S.leastResidualTiles());
+    if (S.StagesResidual && Room < EnoughStages)
+      return;
+    S.Stages = std::min(Room, MaxStages);
+    if (isLegal(S, Shape, T) && !spills(S, Shape))
+      Ranked.push_back(costOf(S, Shape, T));
+  };
   for (int64_t M : {int64_t(128), MaxM, int64_t(64)})
     for (int64_t N = 64; N <= MaxN; N += 64)
       for (auto [C, PingPong] : forms()) {
@@ -314,14 +338,10 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
         S.ClusterM = C.M;
         S.ClusterN = C.N;
         S.GroupM = groupM(S, T);
-        int64_t Beside = roomForStages(S, Shape, T, MostResidualTiles);
-        if (Beside < EnoughStages)
-          Beside = roomForStages(S, Shape, T);
-        if (Shape.StagedBytes && Beside < EnoughStages)
-          continue;
-        S.Stages = std::min(Beside, MaxStages);
-        if (isLegal(S, Shape, T) && !spills(S, Shape))
-          Ranked.push_back(costOf(S, Shape, T));
+        for (bool Stages : {true, false}) {
+          S.StagesResidual = Stages;
+          Add(S);
+        }
       }
   std::stable_sort(
       Ranked.begin(), Ranked.end(),

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kpc::schedule {
@@ -46,7 +47,7 @@ struct GemmShape {
   /// bytes that it reads at the element's place: a residual's.
   double EpilogueOperations = 0;
   int64_t EpilogueBytes = 0;
-  /// The same bytes where they are copied to shared memory as operands are.
+  /// Those that may be copied to shared memory as operands are, else 0.
   int64_t StagedBytes = 0;
   /// Bytes of codes that share a scale; 0: no block scales. With them K is in
   /// bytes, of two codes each where they are of FP4.
@@ -76,6 +77,8 @@ struct GemmSchedule {
   /// Two warpgroups multiply a tile each, in turn: while one begins products,
   /// the other finishes the tile before (ping-pong). Else they share a tile.
   bool PingPong = false;
+  /// The producer copies the residual to shared memory, ahead of the epilogue.
+  bool StagesResidual = false;
 
   /// Blocks that a copy is multicast to; all blocks of a cluster.
   int64_t multicast() const { return ClusterM * ClusterN; }
@@ -104,13 +107,24 @@ struct GemmSchedule {
   /// Bytes of a stage, and of all shared memory without barriers.
   int64_t stageBytes(int64_t ElementBytes) const;
   int64_t sharedBytes(int64_t ElementBytes, int64_t ResultBytes = 2) const;
-  /// Bytes of the residual of what a block stores of a tile.
+  /// Bytes that are staged of the residual of what a block stores of a tile.
   int64_t residualBytes(int64_t StagedBytes, int64_t Products = 1) const {
-    return TileM * storedColumns() / Products * StagedBytes;
+    return StagesResidual ? TileM * storedColumns() / Products * StagedBytes
+                          : 0;
   }
+  /// Bytes that the epilogue reads from memory for each result, of as many.
+  int64_t epilogueReads(int64_t Bytes) const {
+    return StagesResidual ? 0 : Bytes;
+  }
+  /// Residuals that are in shared memory at once, at least. Of warpgroups that
+  /// take turns each has its own: one that waits for a copy to a stage which
+  /// the other has not read would see the phase of the stage's first copy.
+  int64_t leastResidualTiles() const { return PingPong ? 2 : 1; }
   /// Bytes of a tile's accumulators, which split-K keeps in the stages.
   int64_t accumulatorBytes() const { return TileM * TileN * 4; }
   std::string str() const;
+  /// Reads what `str()` prints of split-K and of the residual.
+  void takeTile(std::string_view &Rest);
 
 protected:
   /// What a family's text begins with, behind its name.

@@ -257,7 +257,8 @@ TEST(GemmSchedule, ResidualsTakeRoom) {
                  const std::string &Tile) -> std::optional<GemmCost> {
     for (const GemmCost &One : rankGemmSchedules(Of, hopper()))
       if (One.Schedule.str().rfind("gemm " + Tile + " ", 0) == 0 &&
-          One.Schedule.blocks() == 1 && !One.Schedule.PingPong)
+          One.Schedule.blocks() == 1 && !One.Schedule.PingPong &&
+          One.Schedule.StagesResidual == (Of.StagedBytes > 0))
         return One;
     return std::nullopt;
   };
@@ -268,9 +269,29 @@ TEST(GemmSchedule, ResidualsTakeRoom) {
   EXPECT_TRUE(Find(Shape, "128x256x64"));
   EXPECT_FALSE(Find(Staged, "128x256x64"));
   for (const GemmCost &One : rankGemmSchedules(Staged, hopper()))
-    EXPECT_GE(One.Schedule.Stages, 4) << One.str();
+    if (One.Schedule.StagesResidual)
+      EXPECT_GE(One.Schedule.Stages, 4) << One.str();
   // Its copies are part of a tile's.
   EXPECT_LT(Find(Shape, "128x128x64")->Load, Find(Staged, "128x128x64")->Load);
+}
+
+// Without room for it a residual is read by the epilogue, which takes longer:
+// both are ranked. Of warpgroups in turn each has room for one.
+TEST(GemmSchedule, ResidualsAreStagedOrRead) {
+  GemmShape Shape = knownSum(shapeOf(4096, 768, 3072));
+  Shape.StagedBytes = Shape.EpilogueBytes = 2;
+  auto Read = [&](const std::string &Text) {
+    return readGemmSchedule("gemm " + Text, Shape, hopper());
+  };
+  EXPECT_LT(Read("128x128x64 stages 4 group_m 11 residual")->Epilogue,
+            Read("128x128x64 stages 4 group_m 11")->Epilogue);
+  EXPECT_FALSE(Read("128x128x64 stages 6 group_m 11 residual"));
+  EXPECT_TRUE(Read("192x128x64 stages 4 group_m 9"));
+  EXPECT_FALSE(Read("192x128x64 stages 4 group_m 9 residual"));
+  EXPECT_TRUE(Read("64x192x64 stages 4 group_m 20 residual pingpong"));
+  EXPECT_FALSE(Read("128x128x64 stages 4 group_m 11 residual pingpong"));
+  Shape.StagedBytes = 0;
+  EXPECT_FALSE(Read("128x128x64 stages 4 group_m 11 residual"));
 }
 
 // What is printed is read back, and nothing else.

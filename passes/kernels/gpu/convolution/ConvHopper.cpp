@@ -43,9 +43,7 @@ FamilyAnswer queryConvHopper(FusedKernel &Form, const target::Target &T) {
   std::optional<schedule::ConvShape> Shape = convShapeOf(*Conv);
   if (!Shape)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
-  if (Conv->P.stagesResidual())
-    Shape->StagedBytes =
-        Conv->P.Residual->M.storedElement().getIntOrFloatBitWidth() / 8;
+  Shape->StagedBytes = Conv->P.stagedBytes();
   return FamilyAnswer::offer(
       schedule::rankConvSchedules(*Shape, T),
       [&Form, Conv, Most = T.Limit.SharedPerBlock](

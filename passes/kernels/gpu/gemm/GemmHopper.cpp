@@ -64,11 +64,7 @@ FamilyAnswer queryGemmHopper(FusedKernel &Form, const target::Target &T) {
   std::optional<schedule::GemmShape> Shape = gemmShapeOf(*P);
   if (!Shape)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
-  if (P->stagesResidual()) {
-    Shape->EpilogueBytes = 0;
-    Shape->StagedBytes =
-        P->Residual->M.storedElement().getIntOrFloatBitWidth() / 8;
-  }
+  Shape->StagedBytes = P->stagedBytes();
   return FamilyAnswer::offer(
       schedule::rankGemmSchedules(*Shape, T),
       [Own, P = std::make_shared<GemmMatch>(std::move(*P)),

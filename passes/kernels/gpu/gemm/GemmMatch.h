@@ -91,8 +91,9 @@ struct GemmMatch {
     Matrix M;
   };
   std::optional<ResidualMatrix> Residual = {};
-  /// Whether TMA copies it: its rows begin at multiples of 16 bytes.
-  bool stagesResidual() const;
+  /// Bytes of its elements where TMA can copy it, else 0: its rows begin at
+  /// multiples of 16 bytes.
+  int64_t stagedBytes() const;
   /// A vector in memory with an element for each column of D, which all rows
   /// read: a bias, scales.
   struct ColumnVector {

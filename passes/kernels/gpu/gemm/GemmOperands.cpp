@@ -91,12 +91,12 @@ std::optional<schedule::Refusal> refusalByTma(GemmMatch &P) {
   return std::nullopt;
 }
 
-bool GemmMatch::stagesResidual() const {
-  return Residual && !RotateHalf && isReadable(*this, Residual->M, false) &&
-         Residual->M.Batches.size() <= MostBatchDims &&
-         llvm::is_contained(
-             {8, 16, 32},
-             int(Residual->M.storedElement().getIntOrFloatBitWidth()));
+int64_t GemmMatch::stagedBytes() const {
+  if (!Residual || RotateHalf || !isReadable(*this, Residual->M, false) ||
+      Residual->M.Batches.size() > MostBatchDims)
+    return 0;
+  unsigned Bits = Residual->M.storedElement().getIntOrFloatBitWidth();
+  return Bits == 8 || Bits == 16 || Bits == 32 ? Bits / 8 : 0;
 }
 
 /// Instructions of an op on the tensors' elements, about: how long the

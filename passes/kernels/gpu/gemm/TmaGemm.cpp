@@ -109,11 +109,10 @@ Value TmaGemm::rowsOf(Value Tile, Value First, int64_t Rows) {
 void TmaGemm::stageReads(int64_t Consumers, int64_t SharedBytes) {
   Readers = Consumers;
   MostShared = SharedBytes;
-  StagesResidual = P.stagesResidual();
   // RoPE also reads those of the other half's columns. A residual that is not
   // staged is waited for as long, and its loads would begin only after the wait
   // for the vectors.
-  if (P.RotateHalf || (P.ReadsAtResult && !StagesResidual))
+  if (P.RotateHalf || (P.ReadsAtResult && !S.StagesResidual))
     return;
   llvm::copy_if(P.ColumnVectors, std::back_inserter(StagedVectors),
                 [&](const GemmMatch::ColumnVector &V) {
@@ -122,7 +121,7 @@ void TmaGemm::stageReads(int64_t Consumers, int64_t SharedBytes) {
 }
 
 Value TmaGemm::addResidualView(int64_t SharedBytes) {
-  if (!StagesResidual)
+  if (!S.StagesResidual)
     return {};
   const Matrix &M = P.Residual->M;
   tile::SharedType Part =
@@ -182,7 +181,7 @@ void TmaGemm::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
       });
   int64_t Shared =
       OfStage * S.Stages + Staging.getBytes() + schedule::hopper::BarrierRoom;
-  if (StagesResidual)
+  if (S.StagesResidual)
     Shared += schedule::hopper::SecondRingRoom;
   Value ResidualView = addResidualView(Shared);
   if (Residual)

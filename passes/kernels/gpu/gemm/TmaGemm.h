@@ -152,7 +152,6 @@ private:
 
   int64_t StagedRows = 0; ///< of one warpgroup and one store
   int64_t Readers = 0, MostShared = 0;
-  bool StagesResidual = false;
   llvm::SmallVector<GemmMatch::ColumnVector> StagedVectors;
   mlir::BlockArgument ViewD;
   mlir::Value StagingTile;
