@@ -31,6 +31,7 @@ import torch
 
 import image_networks
 import network_sides
+import sequence_networks
 from kpc_session import Session
 from side_by_side import error
 
@@ -40,7 +41,7 @@ TYPES = {"model": torch.float32, "tf32": torch.float32, "fp32": torch.float32, *
 @dataclasses.dataclass(frozen=True)
 class Unseen:
     name: str
-    family: str  # torchvision, timm, transformers, or image_networks.py
+    family: str  # torchvision, timm, transformers, or image_networks.py, sequence_networks.py
     batches: tuple
     shape: tuple  # without the batch; of ids: (sequence,)
 
@@ -61,6 +62,10 @@ NETWORKS = [
     Unseen("denoiser", "images", (1, 4), (4, 64, 64)),
     Unseen("segmenter", "images", (1, 8), (3, 256, 256)),
     Unseen("generator", "images", (1, 8), (64, 16, 16)),
+    Unseen("separator", "sequences", (1, 8), (1, 16000)),
+    Unseen("listener", "sequences", (1, 16), (80, 400)),
+    Unseen("counter", "sequences", (1, 64), (24, 256)),
+    Unseen("volumes", "sequences", (1, 4), (1, 64, 64, 64)),
     Unseen("roberta", "transformers", (1, 16), (128,)),
     Unseen("gpt_neox", "transformers", (1, 4), (512,)),
 ]
@@ -90,6 +95,8 @@ def make(network):
         module = maker(weights=None, **({"weights_backbone": None} if "deeplab" in network.name else {}), **more)
     elif network.family == "images":
         module = image_networks.MAKERS[network.name]()
+    elif network.family == "sequences":
+        module = sequence_networks.MAKERS[network.name]()
     elif network.family == "timm":
         import timm
         module = timm.create_model(network.name, pretrained=False)
