@@ -32,9 +32,10 @@ std::string MmaSyncCost::str() const {
   char Text[320];
   std::snprintf(Text, sizeof Text,
                 "%s: %.1f us = %.0f tiles x (max(%.2f mma, %.2f load) + "
-                "%.2f copy) + %.0f turns x %.2f ends + %.2f launch",
-                Schedule.str().c_str(), Total, Tiles, Mma, Load, Copy, Turns,
-                Ends, Launch);
+                "%.2f copy + %.2f epilogue) + %.0f turns x %.2f ends + "
+                "%.2f launch",
+                Schedule.str().c_str(), Total, Tiles, Mma, Load, Copy, Epilogue,
+                Turns, Ends, Launch);
   return Text;
 }
 
@@ -159,12 +160,14 @@ MmaSyncCost costOf(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
                SlotsOf(PiecesOfB, Shape.PieceOfB, 0)) /
               IssueSlots;
   double Results = double(S.TileM * S.TileN) / double(Shape.Products);
-  Cost.Ends = FillTime + EndTime +
-              Results * double(Shape.ResultBytes) / CacheBytes +
-              Results * Shape.EpilogueOperations / IssueSlots;
+  Cost.Ends =
+      FillTime + EndTime + Results * double(Shape.ResultBytes) / CacheBytes;
+  // Blocks of a multiprocessor hide each other's waits, and share its slots.
+  Cost.Epilogue = Results * Shape.EpilogueOperations / IssueSlots;
   Cost.Launch = LaunchTime;
-  Cost.Total = Cost.Tiles * (std::max(Cost.Mma, Cost.Load) + Cost.Copy) +
-               Cost.Turns * Cost.Ends + Cost.Launch;
+  Cost.Total =
+      Cost.Tiles * (std::max(Cost.Mma, Cost.Load) + Cost.Copy + Cost.Epilogue) +
+      Cost.Turns * Cost.Ends + Cost.Launch;
   return Cost;
 }
 

@@ -50,7 +50,7 @@ struct MmaSyncShape {
   /// RoPE: element j also reads column j ± RotateHalf. 0: no RoPE.
   int64_t RotateHalf = 0;
   /// Instructions that the epilogue has for each element of the result; counted
-  /// for gates and RoPE alone.
+  /// for gates, RoPE and codes alone.
   double EpilogueOperations = 0;
   /// Bytes of the operands that share a scale (of a block); 0: none do. Without
   /// `IsFp8` a byte is two codes of FP4.
@@ -89,13 +89,14 @@ struct MmaSyncSchedule {
 /// Microseconds that a schedule is expected to take, by its parts.
 struct MmaSyncCost {
   MmaSyncSchedule Schedule;
-  double Tiles = 0;  ///< that a multiprocessor computes
-  double Mma = 0;    ///< a tile's mainloop on the tensor cores
-  double Load = 0;   ///< a tile's operands from the second cache, and waits
-  double Copy = 0;   ///< a tile's copies as instructions
-  double Turns = 0;  ///< times that blocks follow each other
-  double Ends = 0;   ///< a block's first stages and its results
-  double Launch = 0; ///< a launch
+  double Tiles = 0;    ///< that a multiprocessor computes
+  double Mma = 0;      ///< a tile's mainloop on the tensor cores
+  double Load = 0;     ///< a tile's operands from the second cache, and waits
+  double Copy = 0;     ///< a tile's copies as instructions
+  double Turns = 0;    ///< times that blocks follow each other
+  double Epilogue = 0; ///< a tile's instructions after its products
+  double Ends = 0;     ///< a block's first stages and its results
+  double Launch = 0;   ///< a launch
   double Total = 0;
   std::string str() const;
 };

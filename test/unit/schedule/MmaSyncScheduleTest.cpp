@@ -111,12 +111,30 @@ TEST(MmaSyncSchedule, Fp8WhereTheInstructionIs) {
 }
 
 TEST(MmaSyncSchedule, PartsAddUp) {
-  for (const MmaSyncCost &One :
-       rankMmaSyncSchedules(shapeOf(4096, 4096, 4096), targetOf("sm_80")))
-    EXPECT_NEAR(One.Total,
-                One.Tiles * (std::max(One.Mma, One.Load) + One.Copy) +
-                    One.Turns * One.Ends + One.Launch,
-                1e-6);
+  MmaSyncShape Shape = shapeOf(4096, 4096, 4096);
+  Shape.EpilogueOperations = 5;
+  for (const MmaSyncCost &One : rankMmaSyncSchedules(Shape, targetOf("sm_80")))
+    EXPECT_NEAR(
+        One.Total,
+        One.Tiles * (std::max(One.Mma, One.Load) + One.Copy + One.Epilogue) +
+            One.Turns * One.Ends + One.Launch,
+        1e-6);
+}
+
+// Blocks of a multiprocessor share its issue slots: each tile's instructions
+// count.
+TEST(MmaSyncSchedule, EpiloguesAreOfTiles) {
+  MmaSyncShape Shape = shapeOf(25088, 512, 128), Busy = Shape;
+  Busy.EpilogueOperations = 8;
+  for (const MmaSyncCost &Plain :
+       rankMmaSyncSchedules(Shape, targetOf("sm_80"))) {
+    auto More =
+        readMmaSyncSchedule(Plain.Schedule.str(), Busy, targetOf("sm_80"));
+    ASSERT_TRUE(More) << Plain.str();
+    double Results = double(Plain.Schedule.TileM * Plain.Schedule.TileN);
+    EXPECT_NEAR(More->Total - Plain.Total,
+                More->Tiles * Results * 8 / (1600.0 * 128), 1e-6);
+  }
 }
 
 TEST(MmaSyncSchedule, LargeTilesForLargeProducts) {

@@ -222,7 +222,7 @@ schedule::MmaSyncShape shapeOf(const GemmMatch &P) {
   Shape.Split = P.isExactF32();
   Shape.IsFp8 = P.isFp8();
   Shape.RotateHalf = P.RotateHalf;
-  if (P.Second || P.RotateHalf)
+  if (P.Second || P.RotateHalf || Shape.ResultBytes == 1)
     Shape.EpilogueOperations = epilogueOperations(P);
   return Shape;
 }
