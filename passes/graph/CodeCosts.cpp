@@ -157,7 +157,7 @@ schedule::GemmShape GemmSizes::shape(int64_t ElementBytes) const {
   Shape.N = N;
   Shape.K = Shape.MinK = K;
   Shape.ElementBytes = ElementBytes;
-  Shape.Promotes = Fp8;
+  Shape.Promotes = Fp8 && schedule::promotesFp8(K);
   Shape.ResultBytes = Fp8 && ToCodes ? 1 : 2;
   Shape.EpilogueOperations = UsualOperations;
   if (Fp8)
@@ -240,7 +240,7 @@ MaybeCost ConvSizes::cost(bool Fp8, const target::Target &T) const {
     Shape.N = Outputs;
     Shape.K = Shape.MinK = Channels;
     Shape.ElementBytes = ElementBytes;
-    Shape.Promotes = Fp8;
+    Shape.Promotes = Fp8 && schedule::promotesFp8(Channels);
     Shape.ResultBytes = ResultBytes;
     Shape.EpilogueOperations = Operations;
     return least(schedule::rankGemmSchedules(Shape, T));
@@ -251,7 +251,8 @@ MaybeCost ConvSizes::cost(bool Fp8, const target::Target &T) const {
   Shape.Channels = Shape.LeastChannels = Channels;
   Shape.Taps = Taps;
   Shape.ElementBytes = ElementBytes;
-  Shape.Promotes = Shape.KMajor = Fp8;
+  Shape.KMajor = Fp8;
+  Shape.Promotes = Fp8 && schedule::promotesFp8(Taps * Channels);
   Shape.ResultBytes = ResultBytes;
   Shape.EpilogueOperations = Operations;
   return least(schedule::rankConvSchedules(Shape, T));

@@ -55,6 +55,10 @@ struct GemmShape {
   bool IsFp4 = false;
 };
 
+/// Whether sums of FP8 are added up in registers: wgmma adds up in about 14
+/// bits, so those of stages are, where there are several.
+inline bool promotesFp8(int64_t LongestK) { return LongestK > 128; }
+
 /// Most columns of the output that one store moves; buffers of each warpgroup.
 inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
 /// Tiles whose residual is in shared memory at once, at most.

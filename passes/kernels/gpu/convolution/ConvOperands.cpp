@@ -128,7 +128,7 @@ std::optional<schedule::ConvShape> convShapeOf(ImplicitGemm &Conv) {
   Shape.LeastChannels = Conv.P.Facts.range(Conv.Channels).Min;
   Shape.Taps = Conv.taps();
   Shape.ElementBytes = bytesOf(Conv.P.A.Element);
-  Shape.Promotes = Conv.P.isFp8();
+  Shape.Promotes = Conv.P.promotes();
   Shape.ResultBytes = bytesOf(Conv.P.D.Element);
   Shape.KMajor = Conv.isKMajor();
   Shape.ReadsAtResult = Conv.P.ReadsAtResult;

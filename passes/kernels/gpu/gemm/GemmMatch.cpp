@@ -8,6 +8,7 @@
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
 #include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/RootShape.h"
+#include "passes/schedule/GemmSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -352,6 +353,10 @@ bool GemmMatch::isExactF32() const {
 bool GemmMatch::isFp8() const {
   auto Is = [](Type Ty) { return isa<Float8E4M3FNType, Float8E5M2Type>(Ty); };
   return Is(A.Element) && Is(B.Element);
+}
+
+bool GemmMatch::promotes() const {
+  return isFp8() && schedule::promotesFp8(Facts.range(K).Max);
 }
 
 bool GemmMatch::isInt8() const {

@@ -162,6 +162,8 @@ struct GemmMatch {
   bool isExactF32() const;
   /// Both factors are of FP8: E4M3 or E5M2, each as it is.
   bool isFp8() const;
+  /// Sums of FP8 are added up in registers on Hopper (`promotesFp8`).
+  bool promotes() const;
   /// Both factors are integers of 8 bits, each with or without a sign.
   bool isInt8() const;
   /// i32 for integers, else f32.

@@ -188,7 +188,7 @@ std::optional<schedule::GemmShape> gemmShapeOf(GemmMatch &P) {
   Shape.K = Typical(P.C.K);
   Shape.Batch = Typical(P.C.Batch);
   Shape.ElementBytes = P.A.Element.getIntOrFloatBitWidth() / 8;
-  Shape.Promotes = P.isFp8();
+  Shape.Promotes = P.promotes();
   Shape.ResultBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
   Shape.MinK = P.Facts.range(P.K).Min;
   Shape.RotateHalf = P.RotateHalf;

@@ -118,7 +118,7 @@ Value HopperGemm::promotedMainloop(Value Group, Value Count, Value &Cursor) {
 /// one wgmma group late: when the group that reads it is over, the next is
 /// already in flight.
 Value HopperGemm::mainloop(Value Group, Value Count, Value &Cursor) {
-  if (P.isFp8())
+  if (P.promotes())
     return promotedMainloop(Group, Count, Cursor);
   auto [D, Stage, Next] = multiplyStage(Group, Cursor, Value());
   Values Last =
