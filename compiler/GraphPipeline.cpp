@@ -471,6 +471,11 @@ static void addLegalisation(OpPassManager &Passes,
     Parts.Narrow = isNarrow(Options);
     Parts.Tf32 = roundsToTf32(Options, For);
     Parts.LongestRow = longestRow(For);
+    // Parts of a row have no place for what is computed with all of it.
+    if (Options.Fuse)
+      Passes.addNestedPass<func::FuncOp>(
+          withOption(graph::createUnifyRowShapes(),
+                     "longer-than=" + std::to_string(Parts.LongestRow)));
     Passes.addPass(graph::createSplitReductions(Parts));
   }
   // Last: a recipe reshapes what is in the model's order, and nothing behind.

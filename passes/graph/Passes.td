@@ -347,6 +347,10 @@ def UnifyRowShapes : Pass<"unify-row-shapes", "::mlir::func::FuncOp"> {
     With `across-transposes` it does so only for norms that read a transpose
     through a reshape, as between channels-last convolutions: `sink-transposes`
     can then move the transpose behind the norm.
+
+    With `longer-than` it does so only for rows that no kernel of rows keeps.
+    `split-reductions` reduces these in parts, of which nothing tells any more
+    what goes with a row.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

@@ -39,6 +39,7 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RowCluster.h"
+#include "passes/graph/RowSpace.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -197,6 +198,12 @@ struct UnifyRowShapesPass
       *this, "across-transposes",
       llvm::cl::desc("Only norms that read a transpose through a reshape"),
       llvm::cl::init(false)};
+  Option<int64_t> LongerThan{
+      *this, "longer-than",
+      llvm::cl::desc(
+          "Only rows that no kernel keeps which keeps rows of so many "
+          "elements; 0: all"),
+      llvm::cl::init(0)};
 
   void runOnOperation() override {
     if (!isGraphFunction(getOperation()))
@@ -205,12 +212,23 @@ struct UnifyRowShapesPass
       refine(*Body);
   }
 
-  void refine(Block &Body) const {
+  bool isTaken(ReduceOp Op, const shape::Facts &Facts) const {
+    if (LongerThan == 0)
+      return true;
+    std::optional<RowSpace> Rows = RowSpace::reducedBy(Op);
+    return !Rows || !Rows->fitsKernel(LongerThan, Facts);
+  }
+
+  void refine(Block &Body) {
+    auto Module = getOperation()->getParentOfType<ModuleOp>();
+    shape::Facts Facts = symbolFacts(Module);
     DenseSet<Operation *> Taken;
     std::vector<RowCluster> Clusters;
     for (auto Reduce : Body.getOps<ReduceOp>())
       if (std::optional<RowCluster> Found =
-              RowCluster::grow(Reduce, Taken, AcrossTransposes)) {
+              isTaken(Reduce, Facts)
+                  ? RowCluster::grow(Reduce, Taken, AcrossTransposes)
+                  : std::nullopt) {
         if (!AcrossTransposes)
           report(*Found);
         if (AcrossTransposes ? Found->isNorm() && Found->movesTransposes()
