@@ -192,7 +192,8 @@ struct SinkThroughSlice : OpRewritePattern<SliceOp> {
   }
 };
 
-/// reshape(slice(x)) to heads → slice(reshape(x)): some of the heads.
+/// reshape(slice(x)) to heads → slice(reshape(x)): some of the heads. Where
+/// these are split further (halves, or pairs, for RoPE), that comes after.
 struct SplitHeadsOfSlice : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp Op,
@@ -203,8 +204,16 @@ struct SplitHeadsOfSlice : OpRewritePattern<ReshapeOp> {
       return failure();
     SymbolicTensorType From = typeOf(Slice.getX()), Part = typeOf(Op.getX());
     ArrayRef<Expr> Starts = Slice.getStart().getDims();
-    std::optional<int64_t> Depth = To.getStaticDim(To.getRank() - 1),
-                           Count = To.getStaticDim(To.getRank() - 2),
+    SmallVector<Expr> Dims(To.getDims());
+    bool InParts = Dims.size() > 4 &&
+                   (Dims.back() == Expr(2) || Dims[Dims.size() - 2] == Expr(2));
+    if (InParts) {
+      Expr Last = Dims.pop_back_val();
+      Dims.back() = Dims.back() * Last;
+    }
+    SymbolicTensorType Some = To.withDims(Dims);
+    std::optional<int64_t> Depth = Dims.back().asConstant(),
+                           Count = Dims[Dims.size() - 2].asConstant(),
                            Whole = From.getStaticDim(1),
                            Columns = Part.getStaticDim(1),
                            Start = Starts[1].asConstant();
@@ -213,14 +222,17 @@ struct SplitHeadsOfSlice : OpRewritePattern<ReshapeOp> {
         From.getDims()[0] != Part.getDims()[0] || Slice.getStep()[1] != 1 ||
         Slice.getStep()[0] != 1)
       return failure();
-    SmallVector<Expr> Dims(To.getDims()), Begin(Dims.size(), Expr(0));
+    SmallVector<Expr> Begin(Dims.size(), Expr(0));
     Dims[Dims.size() - 2] = Expr(*Whole / *Depth);
     Begin[Begin.size() - 2] = Expr(*Start / *Depth);
     Value Heads =
         R.createOrFold<ReshapeOp>(Op.getLoc(), To.withDims(Dims), Slice.getX());
-    R.replaceOpWithNewOp<SliceOp>(
-        Op, To, Heads, DimsAttr::get(R.getContext(), Begin),
+    Heads = SliceOp::create(
+        R, Op.getLoc(), Some, Heads, DimsAttr::get(R.getContext(), Begin),
         R.getDenseI64ArrayAttr(SmallVector<int64_t>(Dims.size(), 1)));
+    if (InParts)
+      Heads = ReshapeOp::create(R, Op.getLoc(), To, Heads);
+    R.replaceOp(Op, Heads);
     return success();
   }
 };

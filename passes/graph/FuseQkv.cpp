@@ -48,7 +48,7 @@ struct ToHeads {
   Value Bias; ///< a vector; null where there is none
   ReshapeOp Heads;
   int64_t Columns = 0;
-  SmallVector<Expr, 4> Sizes; ///< [batch, sequence, heads, depth]
+  SmallVector<Expr, 5> Sizes; ///< [batch, sequence, heads, depth]
 
   static std::optional<ToHeads> read(MatmulOp Product);
   ArrayRef<Expr> dims() const { return Sizes; }
@@ -85,9 +85,17 @@ std::optional<ToHeads> ToHeads::read(MatmulOp Product) {
     Y = Add.getY();
   }
   Found.Heads = dyn_cast<ReshapeOp>(*Y.user_begin());
-  if (!Found.Heads || typeOf(Found.Heads.getY()).getRank() != 4)
+  if (!Found.Heads)
     return std::nullopt;
   llvm::append_range(Found.Sizes, typeOf(Found.Heads.getY()).getDims());
+  // Halves of heads, or pairs, for RoPE.
+  if (Found.Sizes.size() == 5 &&
+      (Found.Sizes[3] == Expr(2) || Found.Sizes[4] == Expr(2))) {
+    Expr InHead = Found.Sizes.pop_back_val();
+    Found.Sizes.back() = Found.Sizes.back() * InHead;
+  }
+  if (Found.Sizes.size() != 4)
+    return std::nullopt;
   // A sequence of one: its transpose to [batch, heads, 1, depth] is a reshape.
   if (Found.Sizes[2] == Expr(1) &&
       Found.Sizes[1] * Found.Sizes[3] == Expr(*Columns))

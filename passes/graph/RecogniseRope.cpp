@@ -19,7 +19,8 @@
 /// copies for each layer. A dimension of two halves that is walked backwards is
 /// an index, so all of it is one elementwise kernel. Heads that lie side by
 /// side in one tensor and turn by the same angles (queries and keys) are turned
-/// together.
+/// together. ONNX's RotaryEmbedding is imported with that dimension at once; of
+/// its like those that lie side by side are joined, too.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/RopeRegion.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -41,10 +43,13 @@ namespace kpc::graph {
 
 namespace {
 
-/// `Dims` with the last one as two halves.
-SmallVector<Expr> inHalves(ArrayRef<Expr> Dims, int64_t Half) {
+/// `Dims` with the last one as two halves, or as pairs.
+SmallVector<Expr> inHalves(ArrayRef<Expr> Dims, int64_t Half,
+                           bool Interleaved = false) {
   SmallVector<Expr> Split(Dims.drop_back());
   Split.append({Expr(2), Expr(Half)});
+  if (Interleaved)
+    std::swap(Split.back(), Split[Split.size() - 2]);
   return Split;
 }
 
@@ -101,13 +106,18 @@ struct Rope {
   RotateHalf Halves;
   Value Cos, Sin;
   AddOp Sum;
+  /// Pairs are a dimension of sum and angles already, the last where they are
+  /// interleaved.
+  bool IsSplit = false, Interleaved = false;
 
   /// None with the reason why not.
   static std::optional<Rope> read(ConcatOp Concat, RotateHalf Halves,
                                   StringRef &Why);
+  /// With pairs in the other order as a slice.
+  static std::optional<Rope> readSplit(SliceOp Exchanged);
 
   /// Of x where it is heads `First` to `First + Count` of another tensor.
-  SliceOp Heads;
+  SliceOp Heads = {};
   int64_t First = 0, Count = 0;
   void findHeads();
   /// Whether `Other` turns the heads behind these by the same angles.
@@ -118,10 +128,13 @@ Value otherFactor(MulOp Mul, Value One) {
   return Mul.getA() == One ? Mul.getB() : Mul.getA();
 }
 
-std::optional<Rope> Rope::read(ConcatOp Concat, RotateHalf Halves,
-                               StringRef &Why) {
-  auto Rotated =
-      Concat->hasOneUse() ? dyn_cast<MulOp>(*Concat->user_begin()) : MulOp();
+/// `X` times a cosine, and `Exchanged`, its pairs in the other order, times a
+/// sine.
+std::optional<Rope> sumOf(Value X, Value Exchanged, const RotateHalf &Halves,
+                          StringRef &Why) {
+  auto Rotated = Exchanged.hasOneUse()
+                     ? dyn_cast<MulOp>(*Exchanged.user_begin())
+                     : MulOp();
   if (!Rotated || !Rotated->hasOneUse()) {
     Why = "they are not multiplied by a sine alone";
     return std::nullopt;
@@ -132,16 +145,40 @@ std::optional<Rope> Rope::read(ConcatOp Concat, RotateHalf Halves,
     Rest = Sum.getA() == Rotated.getY() ? Sum.getB() : Sum.getA();
   auto Straight = Rest ? Rest.getDefiningOp<MulOp>() : MulOp();
   if (!Straight || !Straight->hasOneUse() ||
-      (Straight.getA() != Halves.X && Straight.getB() != Halves.X)) {
+      (Straight.getA() != X && Straight.getB() != X)) {
     Why = "what is added to them is not the whole by a cosine";
     return std::nullopt;
   }
-  Rope Found{Halves,
-             otherFactor(Straight, Halves.X),
-             otherFactor(Rotated, Concat.getY()),
-             Sum,
-             {}};
-  Found.findHeads();
+  return Rope{Halves, otherFactor(Straight, X), otherFactor(Rotated, Exchanged),
+              Sum};
+}
+
+std::optional<Rope> Rope::read(ConcatOp Concat, RotateHalf Halves,
+                               StringRef &Why) {
+  std::optional<Rope> Found = sumOf(Halves.X, Concat.getY(), Halves, Why);
+  if (Found)
+    Found->findHeads();
+  return Found;
+}
+
+std::optional<Rope> Rope::readSplit(SliceOp Exchanged) {
+  int64_t Pairs = rotatedPairs(Exchanged);
+  auto View = Exchanged.getX().getDefiningOp<ReshapeOp>();
+  if (!Pairs || !View || !isFloat(typeOf(View.getY()).getElementType()))
+    return std::nullopt;
+  SymbolicTensorType From = typeOf(View.getX()), To = typeOf(View.getY());
+  int64_t Half = *To.getStaticDim(To.getRank() - (Pairs == 2 ? 1 : 2));
+  if (From.getRank() + 1 != To.getRank() ||
+      From.getDims().drop_back() != To.getDims().drop_back(2))
+    return std::nullopt;
+  StringRef Why;
+  std::optional<Rope> Found = sumOf(View.getY(), Exchanged.getY(),
+                                    {View.getX(), false, false, Half}, Why);
+  if (!Found)
+    return std::nullopt;
+  Found->IsSplit = true;
+  Found->Interleaved = Pairs == 1;
+  Found->findHeads();
   return Found;
 }
 
@@ -165,21 +202,25 @@ void Rope::findHeads() {
   Count = *Size;
 }
 
-/// What `V` repeats, if it is the same for all heads.
-Value sameForHeads(Value V) {
+/// What `V` repeats, if it is the same for all heads, whose dimension is this
+/// one from the end.
+Value sameForHeads(Value V, int64_t FromEnd) {
   auto Broadcast = V.getDefiningOp<BroadcastOp>();
   if (!Broadcast)
     return {};
   SymbolicTensorType Ty = typeOf(Broadcast.getX());
   int64_t Rank = Ty.getRank();
-  return Rank < 2 || Ty.getDims()[Rank - 2] == Expr(1) ? Broadcast.getX()
-                                                       : Value();
+  return Rank < FromEnd || Ty.getDims()[Rank - FromEnd] == Expr(1)
+             ? Broadcast.getX()
+             : Value();
 }
 
 bool Rope::isFollowedBy(const Rope &Other) const {
-  auto Same = [](Value A, Value C) {
-    Value One = sameForHeads(A);
-    return One && One == sameForHeads(C);
+  if (IsSplit != Other.IsSplit || Interleaved != Other.Interleaved)
+    return false;
+  auto Same = [&](Value A, Value C) {
+    Value One = sameForHeads(A, IsSplit ? 3 : 2);
+    return One && One == sameForHeads(C, IsSplit ? 3 : 2);
   };
   SliceOp Mine = Heads, Theirs = Other.Heads;
   return Mine && Theirs && Mine.getX() == Theirs.getX() &&
@@ -202,21 +243,23 @@ private:
   /// with `Signs` each half of it by its sign.
   Value angles(Value V, SymbolicTensorType To, const RotateHalf *Signs);
   Value signedHalves(Value V, const RotateHalf &Signs);
-  Value split(Value V, int64_t Half);
+  /// `V` for all heads.
+  Value repeated(Value V, SymbolicTensorType To);
+  Value split(Value V, int64_t Half, bool Interleaved = false);
 
   OpBuilder B;
   /// With their signs: one for all layers.
   DenseMap<std::pair<Value, unsigned>, Value> Signed;
 };
 
-Value RopeWriter::split(Value V, int64_t Half) {
+Value RopeWriter::split(Value V, int64_t Half, bool Interleaved) {
   SymbolicTensorType Ty = typeOf(V);
   // One element for both halves stays one.
   SmallVector<Expr> Dims(Ty.getDims());
   if (!Dims.empty() && Dims.back() == Expr(1))
     Dims.push_back(Expr(1));
   else if (!Dims.empty())
-    Dims = inHalves(Ty.getDims(), Half);
+    Dims = inHalves(Ty.getDims(), Half, Interleaved);
   return B.createOrFold<ReshapeOp>(V.getLoc(), Ty.withDims(Dims), V);
 }
 
@@ -260,6 +303,12 @@ Value RopeWriter::angles(Value V, SymbolicTensorType To,
   return B.createOrFold<BroadcastOp>(V.getLoc(), To, Split);
 }
 
+Value RopeWriter::repeated(Value V, SymbolicTensorType To) {
+  auto Broadcast = V.getDefiningOp<BroadcastOp>();
+  return B.createOrFold<BroadcastOp>(V.getLoc(), To,
+                                     Broadcast ? Broadcast.getX() : V);
+}
+
 void RopeWriter::write(ArrayRef<Rope> Together) {
   const Rope &Front = Together.front();
   const RotateHalf &Halves = Front.Halves;
@@ -268,7 +317,8 @@ void RopeWriter::write(ArrayRef<Rope> Together) {
     Locs.push_back(One.Sum.getLoc());
   Location Loc = FusedLoc::get(B.getContext(), Locs);
   SymbolicTensorType Ty = typeOf(Halves.X);
-  SymbolicTensorType In = Ty.withDims(inHalves(Ty.getDims(), Halves.Half));
+  SymbolicTensorType In =
+      Ty.withDims(inHalves(Ty.getDims(), Halves.Half, Front.Interleaved));
   Value X;
   int64_t Count = 0;
   if (Front.Heads) {
@@ -281,13 +331,13 @@ void RopeWriter::write(ArrayRef<Rope> Together) {
     In = In.withDims(Dims);
     SliceOp Heads = Front.Heads;
     X = B.createOrFold<SliceOp>(
-        Loc, In, split(Heads.getX(), Halves.Half),
+        Loc, In, split(Heads.getX(), Halves.Half, Front.Interleaved),
         DimsAttr::get(B.getContext(), Start),
         B.getDenseI64ArrayAttr(SmallVector<int64_t>(Dims.size(), 1)));
   } else {
-    X = split(Halves.X, Halves.Half);
+    X = split(Halves.X, Halves.Half, Front.Interleaved);
   }
-  int64_t Pair = In.getRank() - 2;
+  int64_t Pair = In.getRank() - (Front.Interleaved ? 1 : 2);
   SmallVector<Expr> Start(In.getRank(), Expr(0));
   SmallVector<int64_t> Step(In.getRank(), 1);
   Start[Pair] = Expr(1);
@@ -295,9 +345,12 @@ void RopeWriter::write(ArrayRef<Rope> Together) {
   Value RotatedHalf =
       SliceOp::create(B, Loc, In, X, DimsAttr::get(B.getContext(), Start),
                       B.getDenseI64ArrayAttr(Step));
-  Value Straight = MulOp::create(B, Loc, X, angles(Front.Cos, In, nullptr));
+  auto AnglesOf = [&](Value V, const RotateHalf *Signs) {
+    return Front.IsSplit ? repeated(V, In) : angles(V, In, Signs);
+  };
+  Value Straight = MulOp::create(B, Loc, X, AnglesOf(Front.Cos, nullptr));
   Value Rotated =
-      MulOp::create(B, Loc, RotatedHalf, angles(Front.Sin, In, &Halves));
+      MulOp::create(B, Loc, RotatedHalf, AnglesOf(Front.Sin, &Halves));
   Value Sum = AddOp::create(B, Loc, Straight, Rotated);
   SmallVector<Expr> Dims(In.getDims().drop_back(2));
   Dims.push_back(Expr(2 * Halves.Half));
@@ -310,10 +363,12 @@ void RopeWriter::write(ArrayRef<Rope> Together) {
       Begin[2] = Expr(First);
       First += One.Count;
       Own = SliceOp::create(
-          B, Loc, typeOf(One.Sum.getY()), Whole,
+          B, Loc, typeOf(One.Halves.X), Whole,
           DimsAttr::get(B.getContext(), Begin),
           B.getDenseI64ArrayAttr(SmallVector<int64_t>(Dims.size(), 1)));
     }
+    if (One.IsSplit)
+      Own = B.createOrFold<ReshapeOp>(Loc, One.Sum.getType(), Own);
     One.Sum.getY().replaceAllUsesWith(Own);
   }
   std::string Of = Count ? " of " + std::to_string(Count) + " heads" : "";
@@ -341,11 +396,20 @@ struct RecogniseRopePass : graph::impl::RecogniseRopeBase<RecogniseRopePass> {
                                         "recognition"))
             << "Rotated halves are not recognised as RoPE: " + Why.str() + ".";
     }
-    if (All.empty())
-      return;
+    for (auto Op : Body.getOps<SliceOp>())
+      if (std::optional<Rope> Found = Rope::readSplit(Op))
+        All.push_back(*Found);
     RopeWriter Writer(Body);
-    for (ArrayRef<Rope> Together : joined(All))
+    bool Changed = false;
+    for (ArrayRef<Rope> Together : joined(All)) {
+      // One that is imported alone is what it would become.
+      if (Together.size() == 1 && Together[0].IsSplit && !Together[0].Heads)
+        continue;
       Writer.write(Together);
+      Changed = true;
+    }
+    if (!Changed)
+      return;
     sortTopologically(&Body);
     for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))
       if (isOpTriviallyDead(&Op))

@@ -19,6 +19,7 @@
 #include "passes/graph/OneBlock.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RefinedDims.h"
+#include "passes/graph/RopeRegion.h"
 #include "passes/graph/RowSpace.h"
 
 using namespace mlir;
@@ -286,8 +287,8 @@ bool meetsTranspose(Operation *User, Value V, ArrayRef<int64_t> Perm) {
 ///     →  [n, h, w, 320] to [n, h·w, 32, 10] T' [0, 2, 3, 1]
 ///
 /// A reshape that only splits stays in front, unless it is for a reduction or
-/// T' meets its like: heads that are split and repeated are recognised where
-/// exporters put them.
+/// for RoPE, or T' meets its like: heads that are split and repeated are
+/// recognised where exporters put them.
 struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp Op,
@@ -330,7 +331,8 @@ struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
       Dims.push_back(To.getDims()[Entry.second]);
     }
     if (!Joins && !llvm::any_of(Op->getUsers(), [&](Operation *User) {
-          return isa<ReduceOp>(User) || meetsTranspose(User, Op, Perm);
+          return isa<ReduceOp>(User) || rotatedPairs(User) ||
+                 meetsTranspose(User, Op, Perm);
         }))
       return failure();
     Value New =

@@ -51,4 +51,15 @@ module {
     %2 = graph.add %0, %1 : !y
     return %2 : !y
   }
+
+  // Some of the heads, in halves: what is split stays behind what is taken.
+  // CHECK-LABEL: func.func @halves
+  // CHECK: %[[H:.*]] = graph.reshape %arg0 : <["b*s", 96], f32> to <[b, s, 6, 16], f32>
+  // CHECK: %[[S:.*]] = graph.slice %[[H]] start <[0, 0, 4, 0]> step [1, 1, 1, 1] : <[b, s, 6, 16], f32> to <[b, s, 1, 16], f32>
+  // CHECK: graph.reshape %[[S]] : <[b, s, 1, 16], f32> to <[b, s, 1, 2, 8], f32>
+  func.func @halves(%x: !graph.tensor<["b*s", 96], f32>) -> !graph.tensor<[b, s, 1, 2, 8], f32> {
+    %0 = graph.slice %x start <[0, 64]> step [1, 1] : !graph.tensor<["b*s", 96], f32> to !graph.tensor<["b*s", 16], f32>
+    %1 = graph.reshape %0 : !graph.tensor<["b*s", 16], f32> to !graph.tensor<[b, s, 1, 2, 8], f32>
+    return %1 : !graph.tensor<[b, s, 1, 2, 8], f32>
+  }
 }

@@ -47,4 +47,19 @@ module {
     %7 = graph.reshape %6 : !k to !graph.tensor<[b, s, 2, 8], f32>
     return %3, %7 : !graph.tensor<[b, s, 4, 8], f32>, !graph.tensor<[b, s, 2, 8], f32>
   }
+
+  // Heads that are split into halves for RoPE go with those that are not.
+  // CHECK-LABEL: func.func @halves
+  // CHECK: %[[H:.*]] = graph.reshape %{{.*}} : <["b*s", 48], f32> to <[b, s, 6, 8], f32>
+  // CHECK: %[[Q:.*]] = graph.slice %[[H]] start <[0, 0, 0, 0]> step [1, 1, 1, 1] : <[b, s, 6, 8], f32> to <[b, s, 4, 8], f32>
+  // CHECK: graph.reshape %[[Q]] : <[b, s, 4, 8], f32> to <[b, s, 4, 2, 4], f32>
+  func.func @halves(%x: !x) -> (!graph.tensor<[b, s, 4, 2, 4], f32>, !graph.tensor<[b, s, 2, 8], f32>) {
+    %wq = graph.weight "m#wq" [] : !graph.tensor<[64, 32], f32>
+    %wk = graph.weight "m#wk" [] : !graph.tensor<[64, 16], f32>
+    %0 = graph.matmul %x, %wq : !x, !graph.tensor<[64, 32], f32>
+    %1 = graph.reshape %0 : !q to !graph.tensor<[b, s, 4, 2, 4], f32>
+    %2 = graph.matmul %x, %wk : !x, !graph.tensor<[64, 16], f32>
+    %3 = graph.reshape %2 : !k to !graph.tensor<[b, s, 2, 8], f32>
+    return %1, %3 : !graph.tensor<[b, s, 4, 2, 4], f32>, !graph.tensor<[b, s, 2, 8], f32>
+  }
 }

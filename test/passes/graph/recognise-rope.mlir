@@ -101,3 +101,34 @@ func.func @quarters(%x: !graph.tensor<[n, 4], f32>) -> !graph.tensor<[n, 4], f32
   %3 = graph.concat %2, %1 axis 1 : !graph.tensor<[n, 1], f32>, !graph.tensor<[n, 3], f32>
   return %3 : !graph.tensor<[n, 4], f32>
 }
+
+// As RotaryEmbedding is imported, with halves as a dimension. Heads of one product that turn by the same angles are turned together.
+// CHECK-LABEL: @imported(
+// CHECK: %[[H:.*]] = graph.reshape %arg0 : <[b, s, 6, 4], f16> to <[b, s, 6, 2, 2], f16>
+// CHECK: %[[X:.*]] = graph.slice %[[H]] start <[0, 0, 0, 0, 0]> step [1, 1, 1, 1, 1] : <[b, s, 6, 2, 2], f16> to <[b, s, 5, 2, 2], f16>
+// CHECK: %[[R:.*]] = graph.slice %[[X]] start <[0, 0, 0, 1, 0]> step [1, 1, 1, -1, 1] : <[b, s, 5, 2, 2], f16> to <[b, s, 5, 2, 2], f16>
+// CHECK: graph.mul %[[X]]
+// CHECK: graph.mul %[[R]]
+// CHECK: graph.add
+// CHECK-NOT: graph.add
+// CHECK: return
+func.func @imported(%x: !graph.tensor<[b, s, 6, 4], f16>, %c: !graph.tensor<[b, s, 1, 1, 2], f16>, %d: !graph.tensor<[b, s, 1, 2, 2], f16>)
+    -> (!graph.tensor<[b, s, 4, 2, 2], f16>, !graph.tensor<[b, s, 1, 2, 2], f16>) {
+  %q0 = graph.slice %x start <[0, 0, 0, 0]> step [1, 1, 1, 1] : !graph.tensor<[b, s, 6, 4], f16> to !graph.tensor<[b, s, 4, 4], f16>
+  %q = graph.reshape %q0 : !graph.tensor<[b, s, 4, 4], f16> to !graph.tensor<[b, s, 4, 2, 2], f16>
+  %qr = graph.slice %q start <[0, 0, 0, 1, 0]> step [1, 1, 1, -1, 1] : !graph.tensor<[b, s, 4, 2, 2], f16> to !graph.tensor<[b, s, 4, 2, 2], f16>
+  %qc = graph.broadcast %c : !graph.tensor<[b, s, 1, 1, 2], f16> to !graph.tensor<[b, s, 4, 2, 2], f16>
+  %qd = graph.broadcast %d : !graph.tensor<[b, s, 1, 2, 2], f16> to !graph.tensor<[b, s, 4, 2, 2], f16>
+  %0 = graph.mul %q, %qc : !graph.tensor<[b, s, 4, 2, 2], f16>
+  %1 = graph.mul %qr, %qd : !graph.tensor<[b, s, 4, 2, 2], f16>
+  %2 = graph.add %0, %1 : !graph.tensor<[b, s, 4, 2, 2], f16>
+  %k0 = graph.slice %x start <[0, 0, 4, 0]> step [1, 1, 1, 1] : !graph.tensor<[b, s, 6, 4], f16> to !graph.tensor<[b, s, 1, 4], f16>
+  %k = graph.reshape %k0 : !graph.tensor<[b, s, 1, 4], f16> to !graph.tensor<[b, s, 1, 2, 2], f16>
+  %kr = graph.slice %k start <[0, 0, 0, 1, 0]> step [1, 1, 1, -1, 1] : !graph.tensor<[b, s, 1, 2, 2], f16> to !graph.tensor<[b, s, 1, 2, 2], f16>
+  %kc = graph.broadcast %c : !graph.tensor<[b, s, 1, 1, 2], f16> to !graph.tensor<[b, s, 1, 2, 2], f16>
+  %kd = graph.broadcast %d : !graph.tensor<[b, s, 1, 2, 2], f16> to !graph.tensor<[b, s, 1, 2, 2], f16>
+  %3 = graph.mul %k, %kc : !graph.tensor<[b, s, 1, 2, 2], f16>
+  %4 = graph.mul %kr, %kd : !graph.tensor<[b, s, 1, 2, 2], f16>
+  %5 = graph.add %3, %4 : !graph.tensor<[b, s, 1, 2, 2], f16>
+  return %2, %5 : !graph.tensor<[b, s, 4, 2, 2], f16>, !graph.tensor<[b, s, 1, 2, 2], f16>
+}

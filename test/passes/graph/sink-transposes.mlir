@@ -258,3 +258,17 @@ func.func @pixels_alone(%y: !graph.tensor<[n, 1024, 64], f16>) -> !graph.tensor<
   %1 = graph.reshape %0 : !graph.tensor<[n, 64, 1024], f16> to !graph.tensor<[n, 64, 32, 32], f16>
   return %1 : !graph.tensor<[n, 64, 32, 32], f16>
 }
+
+// Heads that are split for RoPE are turned before their order changes.
+// CHECK-LABEL: @rope(
+// CHECK: %[[H:.*]] = graph.reshape %arg0 : <[n, s, 8, 64], f32> to <[n, s, 8, 2, 32], f32>
+// CHECK: %[[R:.*]] = graph.slice %[[H]] start <[0, 0, 0, 1, 0]> step [1, 1, 1, -1, 1]
+// CHECK: %[[Y:.*]] = graph.add %[[H]], %[[R]]
+// CHECK: graph.transpose %[[Y]]
+func.func @rope(%x: !graph.tensor<[n, s, 8, 64], f32>) -> !graph.tensor<[n, 8, s, 2, 32], f32> {
+  %0 = graph.transpose %x [0, 2, 1, 3] : !graph.tensor<[n, s, 8, 64], f32>
+  %1 = graph.reshape %0 : !graph.tensor<[n, 8, s, 64], f32> to !graph.tensor<[n, 8, s, 2, 32], f32>
+  %2 = graph.slice %1 start <[0, 0, 0, 1, 0]> step [1, 1, 1, -1, 1] : !graph.tensor<[n, 8, s, 2, 32], f32> to !graph.tensor<[n, 8, s, 2, 32], f32>
+  %3 = graph.add %1, %2 : !graph.tensor<[n, 8, s, 2, 32], f32>
+  return %3 : !graph.tensor<[n, 8, s, 2, 32], f32>
+}
