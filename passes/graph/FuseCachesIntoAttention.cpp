@@ -16,6 +16,14 @@
 /// memory on their way to the products. It stores them from there, so that the
 /// cache is read once, and no kernel only moves it.
 ///
+/// Rows may also be replaced where only the run knows it, as in a buffer that
+/// the caller shares between past and present:
+///
+///   graph.select %is_new, (graph.gather_elements %k, %at), %past_key
+///
+/// What makes %is_new, %at and the mask of positions is then part of the region
+/// as well: a few integer operations for each row.
+///
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/FuseCachesIntoAttention.h"
@@ -34,6 +42,7 @@
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
+using kpc::shape::Expr;
 
 namespace kpc::graph {
 #define GEN_PASS_DEF_FUSECACHESINTOATTENTION
@@ -84,8 +93,49 @@ struct Appends {
   BlockArgument Argument; ///< of the attention's region
 };
 
+/// Whether each row of `V` has one element for all columns, dimension
+/// `Column`.
+bool isSameForColumns(Value V, int64_t Column) {
+  auto Repeat = V.getDefiningOp<BroadcastOp>();
+  if (!Repeat)
+    return false;
+  ArrayRef<Expr> From = typeOf(Repeat.getX()).getDims();
+  int64_t Missing = typeOf(V).getRank() - int64_t(From.size());
+  return Column < Missing || From[Column - Missing] == Expr(1);
+}
+
+/// What rows are gathered from, each at an index of its own; null where `At` is
+/// something else.
+Value gatheredRows(const Heads &At) {
+  Heads In = followed(At, /*Slices=*/false);
+  auto Rows = In.V.getDefiningOp<GatherElementsOp>();
+  return Rows && In.Dims == At.Dims && int64_t(Rows.getAxis()) == At.Dims[2] &&
+                 isSameForColumns(Rows.getIndices(), At.Dims[3])
+             ? Rows.getX()
+             : Value();
+}
+
+/// The cache and its new rows, as `Of` joins them; empty where it does anything
+/// else.
+SmallVector<Value, 2> partsOf(const Heads &Of) {
+  if (auto Join = Of.V.getDefiningOp<ConcatOp>())
+    return Join.getXs().size() == 2 && int64_t(Join.getAxis()) == Of.Dims[2]
+               ? SmallVector<Value, 2>(Join.getXs())
+               : SmallVector<Value, 2>();
+  auto Select = Of.V.getDefiningOp<SelectOp>();
+  if (!Select || !isSameForColumns(Select.getCondition(), Of.Dims[3]))
+    return {};
+  for (auto [Fresh, Kept] : {std::pair(Select.getA(), Select.getB()),
+                             std::pair(Select.getB(), Select.getA())})
+    if (Value New = gatheredRows({Fresh, Of.Dims})) {
+      Value Past = gatheredRows({Kept, Of.Dims});
+      return {Past ? Past : Kept, New};
+    }
+  return {};
+}
+
 /// What writes the keys, or the values, that an attention reads; none where it
-/// is anything but one cache and then its new rows.
+/// is anything but one cache and its new rows.
 std::optional<Appends> appendsFor(RegionOp Reader, Value Operand) {
   Heads Of = followed({Operand}, /*Slices=*/false);
   auto Argument = dyn_cast<BlockArgument>(Of.V);
@@ -99,20 +149,76 @@ std::optional<Appends> appendsFor(RegionOp Reader, Value Operand) {
     return std::nullopt;
   Of.V = From.getBody().front().getTerminator()->getOperand(0);
   Of = followed(Of, /*Slices=*/false);
-  auto Join = Of.V.getDefiningOp<ConcatOp>();
-  if (!Join || Join.getXs().size() != 2 ||
-      int64_t(Join.getAxis()) != Of.Dims[2])
-    return std::nullopt;
+  SmallVector<Value, 2> Parts = partsOf(Of);
   Type Element = typeOf(Read).getElementType();
-  for (Value Part : Join.getXs()) {
+  for (Value Part : Parts) {
     Heads In = followed({Part, Of.Dims}, /*Slices=*/true);
     auto Source = dyn_cast<BlockArgument>(In.V);
     if (!Source || typeOf(Source).getElementType() != Element ||
         In.Dims[3] != 3)
       return std::nullopt;
   }
-  return Appends{From, Argument};
+  return Parts.empty() ? std::nullopt : std::optional(Appends{From, Argument});
 }
+
+/// Whether the kernel of an attention of `Keys` keys computes `V`, the one
+/// result of a kernel, itself: places of rows, and which of them count.
+bool isOfPlaces(Value V, const Expr &Keys) {
+  SymbolicTensorType Ty = typeOf(V);
+  if (!isa<IntegerType>(Ty.getElementType()) ||
+      !llvm::is_contained(Ty.getDims(), Keys))
+    return false;
+  if (auto View = V.getDefiningOp<ReshapeOp>())
+    return isOfPlaces(View.getX(), Keys);
+  auto From = V.getDefiningOp<RegionOp>();
+  return From && From.getNumResults() == 1 &&
+         llvm::all_of(
+             From.getBody().front().without_terminator(), [](Operation &Op) {
+               return Op.hasTrait<ElementwiseTrait>() ||
+                      isa<BroadcastOp, ConstantOp, IotaOp, ReshapeOp, SizesOp>(
+                          Op);
+             });
+}
+
+/// The inputs of regions that become one.
+class Inputs {
+public:
+  Inputs(OpBuilder &B, RegionMerger &Joiner, Expr Keys)
+      : B(B), Joiner(Joiner), Keys(std::move(Keys)) {}
+
+  /// What stands for `Input`: an argument, or what computes it.
+  Value of(Value Input) {
+    auto Found = Known.find(Input);
+    if (Found != Known.end())
+      return Found->second;
+    Value Own = make(Input);
+    Known[Input] = Own;
+    return Own;
+  }
+
+private:
+  Value make(Value Input) {
+    if (!isOfPlaces(Input, Keys))
+      return Joiner.argument(Input);
+    if (auto View = Input.getDefiningOp<ReshapeOp>())
+      return ReshapeOp::create(B, View.getLoc(), View.getType(),
+                               of(View.getX()));
+    auto From = Input.getDefiningOp<RegionOp>();
+    IRMapping Map;
+    Block &Body = From.getBody().front();
+    for (auto [Each, Argument] :
+         llvm::zip_equal(From.getInputs(), Body.getArguments()))
+      Map.map(Argument, of(Each));
+    for (Operation &Op : Body.without_terminator())
+      B.clone(Op, Map);
+    return Map.lookup(Body.getTerminator()->getOperand(0));
+  }
+
+  OpBuilder &B;
+  RegionMerger &Joiner;
+  Expr Keys;
+  DenseMap<Value, Value> Known;
+};
 
 /// The attention of a region that is nothing else.
 AttentionOp attentionOf(RegionOp Region) {
@@ -135,6 +241,7 @@ struct FuseCachesIntoAttentionPass
     if (failed(All))
       return signalPassFailure();
     shape::Facts Facts = symbolFacts(Main->getParentOfType<ModuleOp>());
+    bool Changed = false;
     for (RegionOp Reader :
          llvm::to_vector(Main.getBody().front().getOps<RegionOp>())) {
       AttentionOp Op = attentionOf(Reader);
@@ -154,7 +261,14 @@ struct FuseCachesIntoAttentionPass
         continue;
       }
       fuse(Reader, {*Keys, *Rest});
+      Changed = true;
     }
+    // Those that made places of rows for one attention after another.
+    if (Changed)
+      for (Operation &Op :
+           llvm::make_early_inc_range(llvm::reverse(Main.getBody().front())))
+        if (isOpTriviallyDead(&Op))
+          Op.erase();
   }
 
 private:
@@ -228,11 +342,12 @@ private:
     Locs.push_back(Reader.getLoc());
     RegionMerger Joiner(B, B.getFusedLoc(Locs), Name + Reader.getName().str(),
                         Types);
+    Inputs All(B, Joiner, typeOf(attentionOf(Reader).getK()).getDims()[2]);
     auto Arguments = [&](RegionOp From, IRMapping &Map) {
       for (auto [Input, Argument] :
            llvm::zip_equal(From.getInputs(), From.getBody().getArguments()))
         if (!Map.contains(Argument))
-          Map.map(Argument, Joiner.argument(Input));
+          Map.map(Argument, All.of(Input));
     };
     IRMapping Map;
     SmallVector<Value> Stored;

@@ -18,7 +18,10 @@ def FuseCachesIntoAttention
     Regions that only append new rows to those of a cache, for an attention and as
     results of the model, become part of the attention's region. That has three
     results: its own, the keys and the values. Its kernel reads the cache where it
-    lies and stores what it has read, so that no kernel only moves data.
+    lies and stores what it has read, so that no kernel only moves data. Regions
+    that replace rows of a cache, `select(is_new, gather_elements(new, at), past)`,
+    do as well; what computes `is_new`, `at` and the mask is then cloned into the
+    attention's region.
     The attention typically has at most 8 queries, and never more than 64 of all
     heads that share keys. All is of one 16-bit type. Each fusion, and each refusal
     with its reason, is a remark of category `fusion`.

@@ -4,6 +4,8 @@
 !q = !graph.tensor<[b, 32, s, 64], f16>
 !past = !graph.tensor<[b, 8, past, 64], f16>
 !new = !graph.tensor<[b, 8, s, 64], f16>
+!q1 = !graph.tensor<[b, 32, 1, 64], f16>
+!new1 = !graph.tensor<[b, 8, 1, 64], f16>
 !rows = !graph.tensor<[b, s, 16, 64], f16>
 !present = !graph.tensor<[b, 8, "past + s", 64], f16>
 
@@ -80,5 +82,42 @@ module attributes {graph.symbols = {b = {min = 1, max = 64, optimum = 1}, s = {m
     %1 = graph.concat %pv, %v, %v axis 2 : !past, !new, !new
     %y = graph.attention %q, %0, %1 scale 0.125 : !q, !graph.tensor<[b, 8, "past + 2*s", 64], f16>, !graph.tensor<[b, 8, "past + 2*s", 64], f16>
     return %y, %0, %1 : !q, !graph.tensor<[b, 8, "past + 2*s", 64], f16>, !graph.tensor<[b, 8, "past + 2*s", 64], f16>
+  }
+
+  // In a buffer that past and present share, new rows replace others where only the run knows it. The kernel computes which, and which keys count.
+  // CHECK-LABEL: func.func @replaced
+  // CHECK-NOT: graph.region "
+  // CHECK: %[[R:.*]]:3 = graph.region "{{.*}}"(%arg3, %{{.*}}, %arg1, %arg4, %arg2, %arg0)
+  // CHECK: graph.iota
+  // CHECK: graph.compare ge
+  // CHECK: %[[KEYS:.*]] = graph.select
+  // CHECK: %[[VALUES:.*]] = graph.select
+  // CHECK: graph.compare lt
+  // CHECK: %[[Y:.*]] = graph.attention %{{.*}}, %[[KEYS]], %[[VALUES]] mask
+  // CHECK: graph.yield %[[Y]], %[[KEYS]], %[[VALUES]]
+  // CHECK-NOT: graph.region "
+  // CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2
+  // REMARK: The kernel of an attention appends new keys and values to their caches.
+  func.func @replaced(%q: !q1, %pk: !past, %pv: !past, %k: !new1, %v: !new1, %at: !graph.tensor<[b], i64>) -> (!q1, !past, !past) {
+    %first = graph.reshape %at : !graph.tensor<[b], i64> to !graph.tensor<[b, 1, 1, 1], i64>
+    %iota = graph.iota axis 2 : !graph.tensor<[b, 1, past, 1], i64>
+    %firsts = graph.broadcast %first : !graph.tensor<[b, 1, 1, 1], i64> to !graph.tensor<[b, 1, past, 1], i64>
+    %row = graph.sub %iota, %firsts : !graph.tensor<[b, 1, past, 1], i64>
+    %c0 = graph.constant dense<0> : tensor<i64>
+    %zeros = graph.broadcast %c0 : !graph.tensor<[], i64> to !graph.tensor<[b, 1, past, 1], i64>
+    %from = graph.compare ge, %row, %zeros : !graph.tensor<[b, 1, past, 1], i64>
+    %to = graph.compare le, %row, %zeros : !graph.tensor<[b, 1, past, 1], i64>
+    %is = graph.and %from, %to : !graph.tensor<[b, 1, past, 1], i1>
+    %is_new = graph.broadcast %is : !graph.tensor<[b, 1, past, 1], i1> to !graph.tensor<[b, 8, past, 64], i1>
+    %which = graph.broadcast %row : !graph.tensor<[b, 1, past, 1], i64> to !graph.tensor<[b, 8, past, 64], i64>
+    %ks = graph.gather_elements %k, %which axis 2 : !new1, !graph.tensor<[b, 8, past, 64], i64>
+    %vs = graph.gather_elements %v, %which axis 2 : !new1, !graph.tensor<[b, 8, past, 64], i64>
+    %0 = graph.select %is_new, %ks, %pk : !graph.tensor<[b, 8, past, 64], i1>, !past
+    %1 = graph.select %is_new, %vs, %pv : !graph.tensor<[b, 8, past, 64], i1>, !past
+    %key = graph.iota axis 3 : !graph.tensor<[b, 1, 1, past], i64>
+    %ends = graph.broadcast %first : !graph.tensor<[b, 1, 1, 1], i64> to !graph.tensor<[b, 1, 1, past], i64>
+    %seen = graph.compare lt, %key, %ends : !graph.tensor<[b, 1, 1, past], i64>
+    %y = graph.attention %q, %0, %1 mask %seen scale 0.125 : !q1, !past, !past, !graph.tensor<[b, 1, 1, past], i1>
+    return %y, %0, %1 : !q1, !past, !past
   }
 }

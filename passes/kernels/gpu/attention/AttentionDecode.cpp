@@ -115,12 +115,9 @@ void AttentionDecode::place() {
 
   KeyRows = {rowsOf(A.K), {}, {}, Shape.Depth};
   ValueRows = {rowsOf(A.V), {}, {}, Shape.Width};
-  if (A.appends()) {
-    PastCount = W.size(A.New->PastSize);
-    KeyRows.New = rowsOf(A.New->K), KeyRows.Present = rowsOf(A.New->PresentK);
-    ValueRows.New = rowsOf(A.New->V);
-    ValueRows.Present = rowsOf(A.New->PresentV);
-  }
+  if (A.appends())
+    placeAppended();
+  limitKeys();
   declareRing();
 }
 
@@ -408,6 +405,7 @@ AttentionDecode::State AttentionDecode::step(Value First, const State &Before) {
 AttentionDecode::State AttentionDecode::walkKeys() {
   Value First =
       W.mul(W.add(W.mul(Rank, W.index(S.Warps)), Warp), W.index(S.Keys));
+  First = W.add(Begin, First);
   State Start = start();
   Value Ahead = Start.At;
   for (int64_t I = 0; I < S.Stages - 1; ++I) {

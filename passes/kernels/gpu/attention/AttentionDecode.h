@@ -55,6 +55,13 @@ private:
   struct SharedRows {
     RowsInMemory Past, New, Present;
     int64_t Columns = 0;
+    const CacheRows *Choice = nullptr; ///< where rows are not just appended
+    Value InPlace = {}; ///< i1: the cache's rows are stored already; null: no
+  };
+  /// Where the row of a key is from.
+  struct RowOrigin {
+    Value IsNew;           ///< i1
+    Value NewRow, PastRow; ///< index: the one that it then is
   };
 
   /// Bytes of one copy; elements of 16 bits in as many.
@@ -62,8 +69,10 @@ private:
 
   // The thread's place.
   void place();
+  void limitKeys();
   void declareRing();
   RowsInMemory rowsOf(const HeadsInMemory &H);
+  void placeAppended();
   Row rowAt(Value InTile);
   Value offsetOf(const HeadsInMemory &H, ValueRange At);
   void loadQueries();
@@ -82,6 +91,9 @@ private:
   void fill(Value First, Value At);
   void fillFromBoth(const SharedRows &Rows, Value First, Value Left, Value Tile,
                     Value Stage);
+  RowOrigin originOf(const CacheRows &Of, Value Key);
+  void fillChosen(const SharedRows &Rows, Value First, Value Left, Value Tile,
+                  Value Stage);
   void storeRows(Value First, ValueRange Tiles);
   Values words(Value Tile, Value Row, int64_t RowOffset, Value Column,
                int64_t ColumnOffset);
@@ -135,6 +147,10 @@ private:
   Value choose(Value Condition, Value X, Value Y) {
     return W.B.createOrFold<mlir::arith::SelectOp>(W.Loc, Condition, X, Y);
   }
+  Value opposite(Value Condition) {
+    return compute<mlir::arith::XOrIOp>(
+        Condition, mlir::arith::ConstantIntOp::create(W.B, W.Loc, 1, 1));
+  }
   /// Where in a part's row its greatest score and its total are.
   int64_t endsAt() const { return widthChunks() * widthChunk(); }
   Value shiftOf(Value Most);
@@ -149,7 +165,8 @@ private:
   mlir::Type Element;
   Value Keys, Queries, RowCount, HeadsPerGroup;                ///< index
   Value Thread, Warp, Lane, G, T, Rank, Batch, Group, TileRow; ///< index
-  Value End;                   ///< index: keys that the tile's rows see
+  Value Begin,
+      End; ///< index: keys that the tile's rows see, or that are stored
   llvm::SmallVector<Row> Rows; ///< this thread's
   Value Ring;                  ///< the warp's stages: a tile of keys, of values
   mlir::SmallVector<mlir::Type> StageTiles;

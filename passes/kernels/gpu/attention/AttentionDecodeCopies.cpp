@@ -13,6 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionDecode.h"
+#include "passes/kernels/gpu/attention/KeyRange.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -30,6 +31,77 @@ AttentionDecode::RowsInMemory AttentionDecode::rowsOf(const HeadsInMemory &H) {
   Rows.First = offsetOf(H, {Batch, Group, None, None});
   Rows.Stride = W.size(H.StrideSizes[2]);
   return Rows;
+}
+
+void AttentionDecode::placeAppended() {
+  auto Of = [&](SharedRows &Rows, const HeadsInMemory &Past,
+                const HeadsInMemory &New, const HeadsInMemory &Present,
+                const std::optional<CacheRows> &Choice) {
+    Rows.New = rowsOf(New);
+    Rows.Present = rowsOf(Present);
+    if (!Choice)
+      return;
+    Rows.Choice = &*Choice;
+    if (Choice->MayBeInPlace) {
+      auto Begin = [&](const HeadsInMemory &H) -> Value {
+        return memref::ExtractAlignedPointerAsIndexOp::create(
+            W.B, W.Loc, Form.Func.getArgument(H.Argument));
+      };
+      Rows.InPlace = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                           Begin(Past), Begin(Present));
+    }
+  };
+  const AppendedRows &New = *A.New;
+  if (!New.OfK)
+    PastCount = W.size(New.PastSize);
+  Of(KeyRows, A.K, New.K, New.PresentK, New.OfK);
+  Of(ValueRows, A.V, New.V, New.PresentV, New.OfV);
+}
+
+/// Keys that no query sees need not be read, unless rows are stored that are
+/// not in their place already.
+void AttentionDecode::limitKeys() {
+  Begin = W.index(0);
+  Value Mask = A.Op.getMask();
+  if (!Mask)
+    return;
+  auto Reach = [&](KeyRange Range) -> KeyRange {
+    Value None = W.index(0);
+    Range.End = Range.End ? compute<arith::MinSIOp>(Range.End, End) : End;
+    Range.End = compute<arith::MaxSIOp>(Range.End, None);
+    Range.First =
+        Range.First ? compute<arith::MaxSIOp>(Range.First, None) : None;
+    return Range;
+  };
+  Value Last = compute<arith::SubIOp>(Queries, W.index(1));
+  KeyRange Seen = keysWhere(
+      W, {Mask, 3, /*Query=*/2, Last, {Batch, Value(), Value(), Value()}});
+  if (!Seen.First && !Seen.End)
+    return;
+  Seen = Reach(Seen);
+  for (const SharedRows &Rows : {KeyRows, ValueRows}) {
+    if (!A.appends())
+      break;
+    if (!Rows.InPlace)
+      return;
+    const CacheRows &Of = *Rows.Choice;
+    SmallVector<Value> At(4);
+    At[Of.Dims[0]] = Batch, At[Of.Dims[1]] = Group;
+    At[Of.Dims[3]] = W.index(0);
+    KeyRange New =
+        Of.Negated
+            ? KeyRange()
+            : keysWhere(W, {Of.IsNew, Of.Dims[2], std::nullopt, Value(), At});
+    New = Reach(New);
+    Seen.First = choose(Rows.InPlace,
+                        compute<arith::MinSIOp>(Seen.First, New.First), Begin);
+    Seen.End =
+        choose(Rows.InPlace, compute<arith::MaxSIOp>(Seen.End, New.End), End);
+  }
+  // Warps take whole rounds of steps in turn.
+  Value Step = W.index(S.stride());
+  Begin = W.mul(compute<arith::DivUIOp>(Seen.First, Step), Step);
+  End = Seen.End;
 }
 
 /// Swizzles, as bits of a byte's place in a tile: the lanes that load together
@@ -64,7 +136,9 @@ void AttentionDecode::fill(Value First, Value At) {
   Value Left = compute<arith::SubIOp>(End, First);
   const SharedRows Both[] = {KeyRows, ValueRows};
   for (auto [Rows, Tile] : llvm::zip_equal(Both, Tiles.getResults())) {
-    if (A.appends())
+    if (Rows.Choice)
+      fillChosen(Rows, First, Left, Tile, Stage);
+    else if (A.appends())
       fillFromBoth(Rows, First, Left, Tile, Stage);
     else
       tile::CpAsyncRowsOp::create(
@@ -111,8 +185,7 @@ void AttentionDecode::fillFromBoth(const SharedRows &Rows, Value First,
     if (P.InRow)
       Inside = W.both(Inside, P.InRow);
     Value IsPast = W.less(W.add(FromNew, Further), None);
-    Value IsNew = compute<arith::XOrIOp>(
-        IsPast, arith::ConstantIntOp::create(W.B, W.Loc, 1, 1));
+    Value IsNew = opposite(IsPast);
     auto Copy = [&](const RowsInMemory &From, Value At, Value If) {
       tile::CpAsyncVectorOp::create(
           W.B, W.Loc, From.Memory, W.add(At, W.mul(From.Stride, Further)),
@@ -124,9 +197,71 @@ void AttentionDecode::fillFromBoth(const SharedRows &Rows, Value First,
   }
 }
 
+/// The element of each row, at that of key `Key`. Keys after the last one have
+/// that of the last.
+AttentionDecode::RowOrigin AttentionDecode::originOf(const CacheRows &Of,
+                                                     Value Key) {
+  Value One = W.index(1), None = W.index(0);
+  Value Last = compute<arith::SubIOp>(Keys, One);
+  Value Row = compute<arith::MinSIOp>(Key, Last);
+  SmallVector<Value> At(4, None);
+  At[Of.Dims[0]] = Batch, At[Of.Dims[1]] = Group, At[Of.Dims[2]] = Row;
+  auto Element = [&](Value Tensor) -> Value {
+    Value Found = W.Emitter.element(W.B, Tensor, At);
+    if (!Found)
+      Result = failure();
+    return Found;
+  };
+  // As an index of graph.gather_elements: from the end where it is negative.
+  auto Index = [&](Value Tensor, OpFoldResult Count) -> Value {
+    Value Number = Element(Tensor), Size = W.size(Count);
+    if (!Number)
+      return None;
+    Number =
+        W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getIndexType(), Number);
+    Number = choose(W.less(Number, None), W.add(Number, Size), Number);
+    Value Greatest = compute<arith::SubIOp>(Size, One);
+    Number = compute<arith::MinSIOp>(Number, Greatest);
+    return compute<arith::MaxSIOp>(Number, None);
+  };
+  RowOrigin Origin;
+  Origin.IsNew = Element(Of.IsNew);
+  if (!Origin.IsNew)
+    return {None, None, None};
+  if (Of.Negated)
+    Origin.IsNew = opposite(Origin.IsNew);
+  Origin.NewRow = Index(Of.NewAt, Of.NewCount);
+  Origin.PastRow = Of.PastAt ? Index(Of.PastAt, Of.PastCount) : Row;
+  return Origin;
+}
+
+/// The same where the run decides which rows are new.
+void AttentionDecode::fillChosen(const SharedRows &Rows, Value First,
+                                 Value Left, Value Tile, Value Stage) {
+  LanePieces P = piecesOf(Rows, Tile);
+  for (int64_t Number = 0; Number < S.Keys; Number += P.RowsAtOnce) {
+    Value Here = W.add(P.Row, W.index(Number));
+    Value Inside = W.less(Here, Left);
+    if (P.InRow)
+      Inside = W.both(Inside, P.InRow);
+    RowOrigin Origin = originOf(*Rows.Choice, W.add(First, Here));
+    if (failed(Result))
+      return;
+    auto Copy = [&](const RowsInMemory &From, Value Row, Value If) {
+      tile::CpAsyncVectorOp::create(W.B, W.Loc, From.Memory,
+                                    placeOf(From, Row, P), Inside, Tile, Here,
+                                    P.Column, int32_t(PieceBytes), If,
+                                    /*policy=*/Value(), Ring, Stage);
+    };
+    Copy(Rows.Past, Origin.PastRow, opposite(Origin.IsNew));
+    Copy(Rows.New, Origin.NewRow, Origin.IsNew);
+  }
+}
+
 /// Stores the step's keys and values, from `First` on, behind one another:
 /// whole lines, as they have been copied. Of several blocks with rows of their
-/// own, the first one does it.
+/// own, the first one does it. In the memory of the cache, only rows that are
+/// new: no block reads those of the cache in their places.
 void AttentionDecode::storeRows(Value First, ValueRange Tiles) {
   Value Left =
       arith::SelectOp::create(W.B, W.Loc, W.less(TileRow, W.index(1)),
@@ -141,6 +276,12 @@ void AttentionDecode::storeRows(Value First, ValueRange Tiles) {
       Value Inside = W.less(W.add(P.Row, Further), Left);
       if (P.InRow)
         Inside = W.both(Inside, P.InRow);
+      if (Rows.InPlace) {
+        Value Key = W.add(W.add(First, P.Row), Further);
+        Value IsNew = originOf(*Rows.Choice, Key).IsNew;
+        Inside = W.both(Inside, arith::OrIOp::create(
+                                    W.B, W.Loc, opposite(Rows.InPlace), IsNew));
+      }
       W.when(Inside, [&] {
         Value Piece = tile::LoadVectorOp::create(
             W.B, W.Loc, Eight, Tile, P.Row, Number, P.Column, 0, IntegerAttr());

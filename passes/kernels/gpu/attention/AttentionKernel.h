@@ -39,12 +39,31 @@ struct HeadsInMemory {
   int64_t FirstHead = 0;
 };
 
-/// New rows after those of a cache, and where all of them are stored: K, V and
-/// the rows in `K` and `V` are what the attention sees.
+/// Which of a cache's rows are new where only the run knows it. Tensors are of
+/// all rows, and have the same element for all columns.
+struct CacheRows {
+  mlir::Value IsNew;    ///< of i1
+  bool Negated = false; ///< `IsNew` says which rows are the cache's
+  mlir::Value NewAt;    ///< which of the new rows each is, where it is one
+  mlir::Value PastAt; ///< which of the cache's, where it is one; null: its own
+  /// Rows that these are among, as they stand in the kernel.
+  mlir::OpFoldResult NewCount, PastCount;
+  /// Which dimension of the tensors each of the heads' is.
+  std::array<unsigned, 4> Dims;
+  /// All rows lie as the cache's do: where their memory is the same, that of
+  /// the cache's rows need not be written.
+  bool MayBeInPlace = false;
+};
+
+/// New rows after those of a cache, or in place of some of them, and where all
+/// of them are stored: K, V and the rows in `K` and `V` are what the attention
+/// sees.
 struct AppendedRows {
   HeadsInMemory K, V, PresentK, PresentV;
-  mlir::OpFoldResult
-      PastSize; ///< rows of the cache, as it stands in the kernel
+  /// Rows of the cache, as it stands in the kernel, before the new ones; null
+  /// where each row is chosen.
+  mlir::OpFoldResult PastSize;
+  std::optional<CacheRows> OfK, OfV;
 };
 
 /// Why families of attention refuse a kernel.
