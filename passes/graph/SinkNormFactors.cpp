@@ -12,7 +12,9 @@
 ///     →  %z = graph.matmul %x, (graph.mul %w, %m)
 ///        %y = graph.mul %z, %r
 ///
-/// where %r is made of the sums of squares of the rows of %x (RMSNorm). The
+/// where %r is made of the sums of squares of the rows of %x (RMSNorm). In a
+/// model of 16 bits %x is cast to f32 and the norm back: then the GEMM is of
+/// f32 as well, and its result is cast. The
 /// GEMM then need not wait for a norm: the kernel of few rows adds up the
 /// squares of the rows that it reads. The weight is constant and is computed
 /// when compiling.
@@ -41,9 +43,10 @@ namespace {
 
 /// A norm of rows: x · factor · weight.
 struct RowNorm {
-  Value X, Factor; ///< [M, K], [M, 1]
-  Value Weight;    ///< [K], constant; null: none
-  Value Result;    ///< [M, K]
+  Value X, Factor;                 ///< [M, K], [M, 1]
+  Value Weight;                    ///< [K], constant; null: none
+  Value Result;                    ///< [M, K], of the model's type
+  SmallVector<Operation *, 3> Ops; ///< from the factor's product to the result
 };
 
 /// The broadcast operand of a product, and the other one.
@@ -93,6 +96,15 @@ bool isOfSquares(Value Factor, Value X) {
   return false;
 }
 
+bool isNarrowing(Operation *Op) {
+  auto Cast = dyn_cast<CastOp>(Op);
+  if (!Cast)
+    return false;
+  Type To = typeOf(Cast.getY()).getElementType();
+  return typeOf(Cast.getX()).getElementType().isF32() &&
+         (To.isF16() || To.isBF16());
+}
+
 std::optional<RowNorm> normOf(MulOp Op) {
   auto [Factor, X] = broadcastOperand(Op);
   SymbolicTensorType Ty = typeOf(Op.getResult());
@@ -100,16 +112,23 @@ std::optional<RowNorm> normOf(MulOp Op) {
       typeOf(Factor).getDims() != ArrayRef<Expr>{Ty.getDims()[0], Expr(1)} ||
       !isOfSquares(Factor, X))
     return std::nullopt;
-  RowNorm Norm{X, Factor, {}, Op.getResult()};
-  if (Op->hasOneUse())
-    if (auto Scaled = dyn_cast<MulOp>(*Op->user_begin())) {
-      auto [Weight, Other] = broadcastOperand(Scaled);
-      if (Weight && Other == Norm.Result && isConstant(Weight) &&
-          typeOf(Weight).getNumElements() == Ty.getDims()[1]) {
-        Norm.Weight = Weight;
-        Norm.Result = Scaled.getResult();
-      }
-    }
+  RowNorm Norm{X, Factor, {}, Op.getResult(), {Op}};
+  // The weight, and the model's type, in any order.
+  while (Norm.Result.hasOneUse()) {
+    Operation *Next = *Norm.Result.user_begin();
+    auto Scaled = dyn_cast<MulOp>(Next);
+    auto [Weight, Other] =
+        Scaled ? broadcastOperand(Scaled) : std::pair<Value, Value>();
+    bool IsWeight = !Norm.Weight && Weight && Other == Norm.Result &&
+                    isConstant(Weight) &&
+                    typeOf(Weight).getNumElements() == Ty.getDims()[1];
+    if (IsWeight)
+      Norm.Weight = Weight;
+    else if (!isNarrowing(Next) || !X.getDefiningOp<CastOp>())
+      break;
+    Norm.Result = Next->getResult(0);
+    Norm.Ops.push_back(Next);
+  }
   return Norm;
 }
 
@@ -141,8 +160,8 @@ bool isReturned(Value V) {
 
 /// Whether the caller's code has `V`, which then keeps its type.
 bool isForeign(Value V) {
-  while (auto View = V.getDefiningOp<ReshapeOp>())
-    V = View.getX();
+  while (isa_and_present<ReshapeOp, CastOp>(V.getDefiningOp()))
+    V = V.getDefiningOp()->getOperand(0);
   return isa<BlockArgument>(V) || isa<CustomOp>(V.getDefiningOp()) ||
          isReturned(V);
 }
@@ -163,9 +182,10 @@ public:
         continue;
       for (OpOperand &Use : llvm::make_early_inc_range(Norm->Result.getUses()))
         sink(*Norm, cast<MatmulOp>(Use.getOwner()));
-      for (Operation *Made : {Norm->Result.getDefiningOp(), Op.getOperation()})
-        if (Erased.insert(Made).second)
-          Made->erase();
+      for (Operation *Made : llvm::reverse(Norm->Ops)) {
+        Erased.insert(Made);
+        Made->erase();
+      }
     }
   }
 
@@ -191,6 +211,9 @@ private:
   /// added to what comes in.
   bool mayStayWide(Value X) {
     constexpr size_t MostOps = 2048;
+    // The model itself stores it in 16 bits.
+    if (auto Cast = X.getDefiningOp<CastOp>())
+      return typeOf(Cast.getX()).getElementType().getIntOrFloatBitWidth() > 16;
     SetVector<Operation *> Seen;
     auto Add = [&](Value V) {
       if (Operation *Def = V.getDefiningOp())
@@ -210,14 +233,16 @@ private:
   void sink(const RowNorm &Norm, MatmulOp Gemm) {
     OpBuilder B(Gemm);
     Location Loc = B.getFusedLoc({Norm.Result.getLoc(), Gemm.getLoc()});
-    Value Weight = Gemm.getB();
+    Type Element = typeOf(Norm.X).getElementType();
+    auto Widened = [&](Value V) -> Value {
+      return B.createOrFold<CastOp>(V.getLoc(), V, Element);
+    };
+    Value Weight = Widened(Gemm.getB());
     if (Norm.Weight) {
       SymbolicTensorType Ty = typeOf(Weight);
       Value Column = ReshapeOp::create(
-          B, Loc,
-          typeOf(Norm.Weight)
-              .withDims(ArrayRef<Expr>{Ty.getDims()[0], Expr(1)}),
-          Norm.Weight);
+          B, Loc, Ty.withDims(ArrayRef<Expr>{Ty.getDims()[0], Expr(1)}),
+          Widened(Norm.Weight));
       Weight = MulOp::create(B, Loc, Weight,
                              BroadcastOp::create(B, Loc, Ty, Column));
     }
@@ -225,7 +250,8 @@ private:
     Value Factor =
         BroadcastOp::create(B, Gemm.getLoc(), typeOf(Product), Norm.Factor);
     Value Scaled = MulOp::create(B, Gemm.getLoc(), Product, Factor);
-    Gemm.getResult().replaceAllUsesWith(Scaled);
+    Gemm.getResult().replaceAllUsesWith(B.createOrFold<CastOp>(
+        Gemm.getLoc(), Scaled, typeOf(Gemm.getY()).getElementType()));
     Gemm.erase();
     remark::passed(Loc, remark::RemarkOpts::name("norm").category("fusion"))
         << "The factors of a norm's rows come after its GEMM, which adds up "

@@ -19,7 +19,7 @@ except ImportError:
     print("SKIPPED: onnx is not installed")
     sys.exit(77)
 
-#        name     rows, sum, columns, precision, gate, range of rows, schedule of the last GEMM
+#        name     rows, sum, columns, precision, gate, range of rows, schedule of the last GEMM, the model's type (f32)
 CASES = [("one", 1, 512, 64, "fp16", False, "1..16:opt=1", ""),
          ("eight", 7, 200, 72, "bf16", False, "1..8:opt=1", ""),
          ("sixteen", 16, 264, 40, "fp16", False, "1..16:opt=4", ""),
@@ -28,16 +28,20 @@ CASES = [("one", 1, 512, 64, "fp16", False, "1..16:opt=1", ""),
          ("gate_of_16", 16, 136, 72, "bf16", True, "1..16:opt=4", ""),
          ("tiles", 9, 264, 2200, "fp16", False, "1..16:opt=1", "gemv 16x64 warps 8 stages 3 tiles 2"),
          ("gate_tiles", 9, 264, 1072, "fp16", True, "1..16:opt=1", "gemv 16x64 warps 8 stages 3 tiles 2"),
+         # A model of 16 bits, which casts the rows to f32 and the norm back.
+         ("narrow", 1, 512, 64, "fp16", False, "1..16:opt=1", "", TensorProto.FLOAT16),
+         ("narrow_gate", 9, 264, 136, "bf16", True, "1..16:opt=4", "", TensorProto.BFLOAT16),
          # One kernel for all sizes, of a family that reads the sums.
          ("any", 150, 264, 136, "fp16", True, "1..4096:opt=1", "gemm 128x128x64 stages 3 group_m 2")]
 
 
-def model(total, columns, gate):
+def model(total, columns, gate, element):
     random = numpy.random.default_rng(1)
     weights, nodes = [], []
 
-    def constant(name, value):
-        weights.append(numpy_helper.from_array(numpy.asarray(value, numpy.float32), name))
+    def constant(name, value, kind=element):
+        value = numpy.asarray(value, numpy.float32)
+        weights.append(helper.make_tensor(name, kind, value.shape, value.flatten()))
         return name
 
     def weight(name, *shape):
@@ -49,32 +53,37 @@ def model(total, columns, gate):
 
     product = node("MatMul", ["x", weight("first_w", total, total)], "first")
     residual = node("Add", [product, "x"], "residual")
-    squares = node("Mul", [residual, residual], "squares")
+    narrow = element != TensorProto.FLOAT
+    wide = node("Cast", [residual], "wide", to=TensorProto.FLOAT) if narrow else residual
+    squares = node("Mul", [wide, wide], "squares")
     weights.append(numpy_helper.from_array(numpy.array([-1]), "last"))
     mean = node("ReduceMean", [squares, "last"], "mean", keepdims=1)
-    root = node("Sqrt", [node("Add", [mean, constant("epsilon", 1e-5)], "above")], "root")
+    root = node("Sqrt", [node("Add", [mean, constant("epsilon", 1e-5, TensorProto.FLOAT)], "above")], "root")
     factor = node("Reciprocal", [root], "factor")
-    normed = node("Mul", [constant("norm_w", random.uniform(0.5, 1.5, total)), node("Mul", [residual, factor], "unit")], "normed")
+    unit = node("Mul", [wide, factor], "unit")
+    if narrow:
+        unit = node("Cast", [unit], "narrow", to=element)
+    normed = node("Mul", [constant("norm_w", random.uniform(0.5, 1.5, total)), unit], "normed")
     result = node("MatMul", [normed, weight("gate_w", total, columns)], "gate")
     if gate:
         silu = node("Mul", [result, node("Sigmoid", [result], "active")], "silu")
         result = node("Mul", [silu, node("MatMul", [normed, weight("up_w", total, columns)], "up")], "gated")
     # What comes after keeps the result narrow.
     node("MatMul", [result, weight("down_w", columns, 64)], "y")
-    graph = helper.make_graph(nodes, "norms", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", total])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", 64])], weights)
+    graph = helper.make_graph(nodes, "norms", [helper.make_tensor_value_info("x", element, ["rows", total])],
+                              [helper.make_tensor_value_info("y", element, ["rows", 64])], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
-def case(name, rows, total, columns, precision, gate, sizes, schedule):
+def case(name, rows, total, columns, precision, gate, sizes, schedule, element=TensorProto.FLOAT):
     options = ("--precision", precision, "--io-precision", precision)
-    return emulated.Case(name, model(total, columns, gate), {"rows": sizes}, {"rows": rows}, f".*_gated? = {schedule}" if schedule else "", options,
+    return emulated.Case(name, model(total, columns, gate, element), {"rows": sizes}, {"rows": rows}, f".*_gated? = {schedule}" if schedule else "", options,
                          shows=schedule or "gemv", lacks="rows ")
 
 
 def cases(target):
     # Other chips have no wgmma, and other room for stages.
-    return [case(*one) for one in CASES if target == "sm_90a" or not one[-1]]
+    return [case(*one) for one in CASES if target == "sm_90a" or not one[7]]
 
 
 if __name__ == "__main__":

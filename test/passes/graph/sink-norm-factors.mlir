@@ -178,4 +178,32 @@ func.func @many_rows(%in: !graph.tensor<[many, 64], f32>) -> !graph.tensor<[many
   %y = graph.matmul %norm, %w : !graph.tensor<[many, 64], f32>, !w
   return %y : !graph.tensor<[many, 128], f32>
 }
+
+// A model of 16 bits casts to f32 and back, before the weight or after it. The GEMM is of f32 then, and is rounded once.
+// CHECK-LABEL: @of_16_bits(
+// CHECK: %[[X:.*]] = graph.cast %{{.*}} to f32 : <[n, 64], f16>
+// CHECK: %[[R:.*]] = graph.reciprocal
+// CHECK-DAG: %[[W:.*]] = graph.cast %{{.*}} to f32 : <[64, 128], f16>
+// CHECK-DAG: %[[K:.*]] = graph.cast %{{.*}} to f32 : <[64], f16>
+// CHECK: %[[Z:.*]] = graph.matmul %[[X]], %{{.*}} : <[n, 64], f32>, <[64, 128], f32>
+// CHECK: %[[Y:.*]] = graph.mul %[[Z]]
+// CHECK: graph.cast %[[Y]] to f16 : <[n, 128], f32>
+func.func @of_16_bits(%in: !graph.tensor<[n, 64], f16>) -> !graph.tensor<[n, 128], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[64, 128], f16>
+  %k = graph.weight "m#k" [] : !graph.tensor<[64], f16>
+  %x16 = graph.add %in, %in : !graph.tensor<[n, 64], f16>
+  %x = graph.cast %x16 to f32 : !graph.tensor<[n, 64], f16>
+  %squares = graph.mul %x, %x : !x
+  %sum = graph.reduce sum, %squares axes [1] : !x
+  %column = graph.reshape %sum : !graph.tensor<[n], f32> to !r
+  %factor = graph.reciprocal %column : !r
+  %factors = graph.broadcast %factor : !r to !x
+  %normed = graph.mul %x, %factors : !x
+  %narrow = graph.cast %normed to f16 : !x
+  %weights = graph.broadcast %k : !graph.tensor<[64], f16> to !graph.tensor<[n, 64], f16>
+  %norm = graph.mul %narrow, %weights : !graph.tensor<[n, 64], f16>
+  %y = graph.matmul %norm, %w : !graph.tensor<[n, 64], f16>, !graph.tensor<[64, 128], f16>
+  return %y : !graph.tensor<[n, 128], f16>
+}
+
 }
