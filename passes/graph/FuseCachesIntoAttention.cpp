@@ -162,16 +162,21 @@ std::optional<Appends> appendsFor(RegionOp Reader, Value Operand) {
 }
 
 /// Whether the kernel of an attention of `Keys` keys computes `V`, the one
-/// result of a kernel, itself: places of rows, and which of them count.
-bool isOfPlaces(Value V, const Expr &Keys) {
-  SymbolicTensorType Ty = typeOf(V);
-  if (!isa<IntegerType>(Ty.getElementType()) ||
-      !llvm::is_contained(Ty.getDims(), Keys))
+/// result of a kernel, itself: places of rows, and which of them count, made of
+/// what does not differ by key.
+bool isOfPlaces(Value V, const Expr &Keys, unsigned Steps = 0) {
+  constexpr unsigned MostSteps = 16;
+  if (!isa<IntegerType>(typeOf(V).getElementType()) || Steps > MostSteps)
     return false;
+  auto IsSmall = [&](Value Input) {
+    return isOfPlaces(Input, Keys, Steps + 1) ||
+           !llvm::is_contained(typeOf(Input).getDims(), Keys);
+  };
   if (auto View = V.getDefiningOp<ReshapeOp>())
-    return isOfPlaces(View.getX(), Keys);
+    return isOfPlaces(View.getX(), Keys, Steps + 1);
   auto From = V.getDefiningOp<RegionOp>();
   return From && From.getNumResults() == 1 &&
+         llvm::all_of(From.getInputs(), IsSmall) &&
          llvm::all_of(
              From.getBody().front().without_terminator(), [](Operation &Op) {
                return Op.hasTrait<ElementwiseTrait>() ||

@@ -25,12 +25,12 @@ except ImportError as missing:
     print(f"SKIPPED: {missing}")
     sys.exit(77)
 
-import token_models
 from caches import Memory
-from token_models import Sizes, Spelling
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "device"))
+import token_models  # noqa: E402
 from runtime_library import NamedTensor, Session, cuda, named_tensor  # noqa: E402
+from token_models import Sizes, Spelling  # noqa: E402
 
 F16, I32, I64 = 10, 6, 7  # kpc/runtime.h
 RANGES = {"batch": "1..16:opt=1", "sequence": "1..16:opt=1"}

@@ -37,18 +37,17 @@ Value KeyCache::write(Value Past, Value New) const {
   Value Row = N.iota({Rows, Expr(1)}, 0, N.i64());
   Value Start = N.reshape(First, {Sizes[0], Expr(1), Expr(1), Expr(1)});
   Value Zero = N.scalarInt(0, N.i64());
-  auto RowsOf = [&](Value From, Value Index, const Expr &Limit) {
-    Value Last = N.sizeScalar(Limit - 1, N.i64());
-    Index = N.min(N.max(Index, Zero), Last);
+  // Indices behind the last row are that row's.
+  auto RowsOf = [&](Value From, Value Index) {
     return N.gatherElements(From, N.broadcast(Index, Sizes), 2);
   };
   // A cache as long as the new one stays as it is where nothing is written.
-  Value Old = Have == Rows ? Past : RowsOf(Past, Row, Have);
+  Value Old = Have == Rows ? Past : RowsOf(Past, Row);
   Value At = N.sub(Row, Start);
   Value Fresh = N.binary<AndOp>(
       N.compare(Predicate::ge, At, Zero),
       N.compare(Predicate::lt, At, N.sizeScalar(Count, N.i64())));
-  return N.select(Fresh, RowsOf(New, At, Count), Old);
+  return N.select(Fresh, RowsOf(New, N.max(At, Zero)), Old);
 }
 
 bool writeToBuffers(NodeImport &N, Attention &A, Value Past) {

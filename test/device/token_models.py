@@ -12,6 +12,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 MICROSOFT = "com.microsoft"
+MOST_NUMBERS = 1000003  # a prime, so that no row is another again
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +66,10 @@ class Writer:
         return self.constant(np.array(values, np.int64))
 
     def numbers(self, *shape, size=1.0):
-        return (self.random.standard_normal(shape, np.float32) * size).astype(self.kind)
+        """Many are some again and again: a large model is written in seconds."""
+        count = int(np.prod(shape))
+        some = self.random.standard_normal(min(count, MOST_NUMBERS), np.float32) * size
+        return np.resize(some.astype(self.kind), shape)
 
     def gemm(self, x, rows, columns):
         if not self.s.bits:
@@ -217,6 +221,9 @@ SPELLINGS = [
     Spelling("gqa_plain", rotary="none"),
     Spelling("gqa_node", rotary="node"),
     Spelling("gqa_pairs", rotary="interleaved"),
+    Spelling("gqa_bits", bits=True),
+    Spelling("gqa_bits_packed", bits=True, packed=True),
+    Spelling("gqa_bits_f32", bits=True, element="f32"),
     Spelling("gqa_window", window=16),
     Spelling("gqa_softcap", softcap=30.0),
     Spelling("gqa_sink", sink=True),
