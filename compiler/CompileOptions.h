@@ -122,6 +122,8 @@ struct CompileOptions {
   std::map<std::string, std::vector<shape::SymbolFacts>> Places;
   /// Values of inputs that are fixed now, as the user wrote them.
   std::map<std::string, std::string> Values;
+  /// Inputs whose memory outputs have to be able to take, by the output's name.
+  std::map<std::string, std::string> Aliases;
   /// Shapes of inputs, which TorchScript lacks: numbers, names of dims, and
   /// "?".
   std::map<std::string, std::vector<std::string>> InputShapes;

@@ -13,6 +13,7 @@
 #include "compiler/Listing.h"
 #include "compiler/ModelDigest.h"
 #include "compiler/PrecisionPatterns.h"
+#include "compiler/SharedMemory.h"
 #include "compiler/TakenDims.h"
 #include "compiler/TextModel.h"
 #include "compiler/Version.h"
@@ -108,7 +109,7 @@ bool Compilation::makePlan(ClassPlan &Plan, const PlanTools &Tools) {
     addPlanPasses(Passes, Options, Plan.For, Tools);
   });
   Plan.Remarks = std::exchange(Report.Remarks, std::move(OfGraph));
-  return Good;
+  return Good && checkAliases(*Plan.Module, Options, Diags);
 }
 
 /// A plan for each class of targets, from the graph of all. Where no target is

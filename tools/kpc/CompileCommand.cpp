@@ -448,6 +448,10 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
           [&Options](const std::string &Text) { Options.Output = Text; });
   addModelOptions(App, Options, &Arguments->Auto.Asked);
   addAutoOptions(App, Arguments->Auto);
+  addText(App, "--alias", "OUTPUT=INPUT",
+          "compile only if the output may take the memory of the input, as a "
+          "cache whose new rows are written in their places; repeatable",
+          [&Options](const std::string &Text) { takeAlias(Text, Options); });
   addChoice(App, "--fallback", {"error", "host"},
             "what a target cannot do is an error (the default); host is not "
             "there yet",

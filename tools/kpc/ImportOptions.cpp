@@ -133,6 +133,18 @@ void takeValue(const std::string &Text, CompileOptions &Options) {
           "--value");
 }
 
+void takeAlias(const std::string &Text, CompileOptions &Options) {
+  size_t Equals = Text.find('=');
+  if (Equals == std::string::npos || Equals == 0 || Equals + 1 == Text.size())
+    throw UsageError(
+        Code::UsageValue,
+        fmt::format("--alias {}: there is no OUTPUT=INPUT", printable(Text)),
+        "write the names of the output and of the input whose memory it takes: "
+        "present.0.key=past_key_values.0.key");
+  addOnce(Options.Aliases, Text.substr(0, Equals), Text.substr(Equals + 1),
+          "--alias");
+}
+
 /// "x" and "1,3" of "x=1,3".
 static std::pair<std::string, std::string>
 splitInput(const std::string &Text, const char *Option, const char *Form) {

@@ -63,6 +63,7 @@ void addDims(CLI::App &App, CompileOptions &Options);
 /// What one --dim, or one --value, says; throws UsageError.
 void takeDim(const std::string &Text, CompileOptions &Options);
 void takeValue(const std::string &Text, CompileOptions &Options);
+void takeAlias(const std::string &Text, CompileOptions &Options);
 /// The same for --input-shape, --input-type and --state.
 void takeInputShape(const std::string &Text, CompileOptions &Options);
 void takeInputType(const std::string &Text, CompileOptions &Options);

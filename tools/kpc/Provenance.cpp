@@ -59,6 +59,8 @@ std::string provenanceText(const CompileOptions &Options) {
   }
   for (const auto &[Name, Text] : Options.Values)
     Parts.push_back(fmt::format("--value={}={}", Name, Text));
+  for (const auto &[Name, Input] : Options.Aliases)
+    Parts.push_back(fmt::format("--alias={}={}", Name, Input));
   for (const auto &[Name, Sizes] : Options.InputShapes)
     Parts.push_back(
         fmt::format("--input-shape={}={}", Name, fmt::join(Sizes, ",")));
