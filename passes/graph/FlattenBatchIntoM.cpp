@@ -211,6 +211,12 @@ struct SplitHeadsOfSlice : OpRewritePattern<ReshapeOp> {
       Expr Last = Dims.pop_back_val();
       Dims.back() = Dims.back() * Last;
     }
+    // Of one query, heads may come before it, which is a reshape as well.
+    bool IsTurned = Dims.size() > 3 && Dims[Dims.size() - 2] == Expr(1) &&
+                    Dims[Dims.size() - 3] != Expr(1) &&
+                    Dims[Dims.size() - 3] * Dims.back() == Part.getDims()[1];
+    if (IsTurned)
+      std::swap(Dims[Dims.size() - 2], Dims[Dims.size() - 3]);
     SymbolicTensorType Some = To.withDims(Dims);
     std::optional<int64_t> Depth = Dims.back().asConstant(),
                            Count = Dims[Dims.size() - 2].asConstant(),
@@ -230,7 +236,7 @@ struct SplitHeadsOfSlice : OpRewritePattern<ReshapeOp> {
     Heads = SliceOp::create(
         R, Op.getLoc(), Some, Heads, DimsAttr::get(R.getContext(), Begin),
         R.getDenseI64ArrayAttr(SmallVector<int64_t>(Dims.size(), 1)));
-    if (InParts)
+    if (InParts || IsTurned)
       Heads = ReshapeOp::create(R, Op.getLoc(), To, Heads);
     R.replaceOp(Op, Heads);
     return success();

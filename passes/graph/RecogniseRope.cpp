@@ -161,6 +161,26 @@ std::optional<Rope> Rope::read(ConcatOp Concat, RotateHalf Halves,
   return Found;
 }
 
+SmallVector<Expr> withoutOnes(ArrayRef<Expr> Dims) {
+  return llvm::filter_to_vector(
+      Dims, [](const Expr &Size) { return Size != Expr(1); });
+}
+
+/// Whether `V` repeats what has ones in all dimensions but the first and the
+/// last `Count`.
+bool isSameBut(Value V, size_t Count) {
+  auto Broadcast = V.getDefiningOp<BroadcastOp>();
+  if (!Broadcast)
+    return false;
+  ArrayRef<Expr> From = typeOf(Broadcast.getX()).getDims();
+  if (From.size() <= Count)
+    return true;
+  From = From.drop_back(Count);
+  if (int64_t(From.size() + Count) == typeOf(V).getRank())
+    From = From.drop_front();
+  return withoutOnes(From).empty();
+}
+
 std::optional<Rope> Rope::readSplit(SliceOp Exchanged) {
   int64_t Pairs = rotatedPairs(Exchanged);
   auto View = Exchanged.getX().getDefiningOp<ReshapeOp>();
@@ -168,13 +188,20 @@ std::optional<Rope> Rope::readSplit(SliceOp Exchanged) {
     return std::nullopt;
   SymbolicTensorType From = typeOf(View.getX()), To = typeOf(View.getY());
   int64_t Half = *To.getStaticDim(To.getRank() - (Pairs == 2 ? 1 : 2));
+  bool IsTurned = From.getDims().drop_back() != To.getDims().drop_back(2);
+  // Of one query: heads may come before it, which is a reshape as well.
   if (From.getRank() + 1 != To.getRank() ||
-      From.getDims().drop_back() != To.getDims().drop_back(2))
+      From.getDims().back() != Expr(2 * Half) ||
+      (IsTurned && withoutOnes(From.getDims().drop_back()) !=
+                       withoutOnes(To.getDims().drop_back(2))))
     return std::nullopt;
   StringRef Why;
   std::optional<Rope> Found = sumOf(View.getY(), Exchanged.getY(),
                                     {View.getX(), false, false, Half}, Why);
   if (!Found)
+    return std::nullopt;
+  // Angles are then those of all heads and queries.
+  if (IsTurned && !(isSameBut(Found->Cos, 2) && isSameBut(Found->Sin, 2)))
     return std::nullopt;
   Found->IsSplit = true;
   Found->Interleaved = Pairs == 1;

@@ -42,6 +42,7 @@ private:
   Value positions(Location Loc);
   Value onlyRotated(Value Rotated, Value Straight);
   void clone(Operation &Op, ArrayRef<Expr> Dims);
+  void cloneNumber(ConstantOp Op, size_t Rank);
 
   GemmRegion &Gemm;
   RopeRegion &Rope;
@@ -97,10 +98,27 @@ void RopeGemm::clone(Operation &Op, ArrayRef<Expr> Dims) {
   New.setType(typeOf(New).withDims(Dims));
 }
 
+/// One element, which has as many dimensions as what it meets: of one row it
+/// was not repeated.
+void RopeGemm::cloneNumber(ConstantOp Op, size_t Rank) {
+  SymbolicTensorType Ty = typeOf(Op.getY());
+  if (Ty.getRank() == 0)
+    Rank = 0;
+  auto Of = cast<DenseElementsAttr>(Op.getValue());
+  SmallVector<int64_t> Ones(Rank, 1);
+  Map.map(Op.getY(),
+          ConstantOp::create(
+              B, Op.getLoc(), Ty.withDims(SmallVector<Expr>(Rank, Expr(1))),
+              Of.reshape(RankedTensorType::get(Ones, Of.getElementType()))));
+}
+
 void RopeGemm::writeGemm() {
   for (Operation &Op : Gemm.Region.getBody().front().without_terminator()) {
     Value Result = Op.getResult(0);
-    if (isa<ConstantOp>(Op) || isInFront(Op, Gemm)) {
+    if (auto Number = dyn_cast<ConstantOp>(Op);
+        Number && typeOf(Number.getY()).getRank() == 2) {
+      cloneNumber(Number, Sizes.all().size());
+    } else if (Number || isInFront(Op, Gemm)) {
       B.clone(Op, Map);
     } else if (&Op == Gemm.Matmul) {
       Value Sums = B.clone(Op, Map)->getResult(0);
@@ -132,8 +150,10 @@ void RopeGemm::writeRope() {
 
 void RopeGemm::writeRopeGemm(Operation &Op) {
   Value Result = Op.getResult(0);
-  if (isa<ConstantOp>(Op)) {
-    B.clone(Op, Map);
+  if (auto Number = dyn_cast<ConstantOp>(Op)) {
+    cloneNumber(Number, typeOf(Result).getRank() > 2
+                            ? Sizes.all().size()
+                            : typeOf(Result).getRank());
   } else if (auto Slice = dyn_cast<SliceOp>(Op)) {
     Value X = Map.lookup(Slice.getX());
     int64_t Pairs = rotatedPairs(Slice);

@@ -62,4 +62,15 @@ module {
     %1 = graph.reshape %0 : !graph.tensor<["b*s", 16], f32> to !graph.tensor<[b, s, 1, 2, 8], f32>
     return %1 : !graph.tensor<[b, s, 1, 2, 8], f32>
   }
+
+  // Of one query, heads may come before it.
+  // CHECK-LABEL: func.func @one_query
+  // CHECK: %[[H:.*]] = graph.reshape %arg0 : <[b, 96], f32> to <[b, 1, 6, 16], f32>
+  // CHECK: %[[S:.*]] = graph.slice %[[H]] start <[0, 0, 0, 0]> step [1, 1, 1, 1] : <[b, 1, 6, 16], f32> to <[b, 1, 4, 16], f32>
+  // CHECK: graph.reshape %[[S]] : <[b, 1, 4, 16], f32> to <[b, 4, 1, 16], f32>
+  func.func @one_query(%x: !graph.tensor<[b, 96], f32>) -> !graph.tensor<[b, 4, 1, 16], f32> {
+    %0 = graph.slice %x start <[0, 0]> step [1, 1] : !graph.tensor<[b, 96], f32> to !graph.tensor<[b, 64], f32>
+    %1 = graph.reshape %0 : !graph.tensor<[b, 64], f32> to !graph.tensor<[b, 4, 1, 16], f32>
+    return %1 : !graph.tensor<[b, 4, 1, 16], f32>
+  }
 }

@@ -686,3 +686,48 @@ module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
     return %r : !pairs
   }
 }
+
+// -----
+
+// Of one row, numbers that are the same for all rows have its sizes, and get those of the heads.
+
+!x = !graph.tensor<[1, 64], f16>
+!w = !graph.tensor<[64, 64], f16>
+!p = !graph.tensor<[1, 64], f16>
+!one = !graph.tensor<[1, 1], f32>
+!pairs = !graph.tensor<[1, 1, 4, 2, 8], f16>
+!angles = !graph.tensor<[1, 1, 1, 2, 8], f32>
+
+// CHECK-LABEL: @one_row(
+// CHECK: graph.region "qkv+rotary"
+// CHECK: %[[N:.*]] = graph.constant dense<2.000000e+00> : tensor<1x1x1x1xf32>
+// CHECK: %[[F:.*]] = graph.mul %{{.*}}, %[[N]] : <[1, 1, 1, 1], f32>
+// CHECK: graph.broadcast %[[F]] : <[1, 1, 1, 1], f32> to <[1, 4, 2, 8], f32>
+module {
+  func.func @one_row(%x: !x, %w: !w, %f: !one, %cos: !angles) -> !pairs {
+    %p = graph.region "qkv" (%x, %w, %f) : (!x, !w, !one) -> !p {
+    ^bb0(%a: !x, %b: !w, %c: !one):
+      %0 = graph.cast %a to f32 : !x
+      %1 = graph.cast %b to f32 : !w
+      %n = graph.constant dense<2.0> : tensor<1x1xf32>
+      %2 = graph.matmul %0, %1 : !graph.tensor<[1, 64], f32>, !graph.tensor<[64, 64], f32>
+      %3 = graph.mul %c, %n : !one
+      %4 = graph.broadcast %3 : !one to !graph.tensor<[1, 64], f32>
+      %5 = graph.mul %2, %4 : !graph.tensor<[1, 64], f32>
+      %6 = graph.cast %5 to f16 : !graph.tensor<[1, 64], f32>
+      graph.yield %6 : !p
+    }
+    %h = graph.reshape %p : !p to !pairs
+    %r = graph.region "rotary" (%h, %cos) : (!pairs, !angles) -> !pairs {
+    ^bb0(%a: !pairs, %c: !angles):
+      %0 = graph.cast %a to f32 : !pairs
+      %1 = graph.slice %0 start <[0, 0, 0, 1, 0]> step [1, 1, 1, -1, 1] : !graph.tensor<[1, 1, 4, 2, 8], f32> to !graph.tensor<[1, 1, 4, 2, 8], f32>
+      %2 = graph.broadcast %c : !angles to !graph.tensor<[1, 1, 4, 2, 8], f32>
+      %3 = graph.mul %1, %2 : !graph.tensor<[1, 1, 4, 2, 8], f32>
+      %4 = graph.add %0, %3 : !graph.tensor<[1, 1, 4, 2, 8], f32>
+      %5 = graph.cast %4 to f16 : !graph.tensor<[1, 1, 4, 2, 8], f32>
+      graph.yield %5 : !pairs
+    }
+    return %r : !pairs
+  }
+}

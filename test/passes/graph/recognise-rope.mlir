@@ -132,3 +132,22 @@ func.func @imported(%x: !graph.tensor<[b, s, 6, 4], f16>, %c: !graph.tensor<[b, 
   %5 = graph.add %3, %4 : !graph.tensor<[b, s, 1, 2, 2], f16>
   return %2, %5 : !graph.tensor<[b, s, 4, 2, 2], f16>, !graph.tensor<[b, s, 1, 2, 2], f16>
 }
+
+// Of one query, heads may come before it.
+// CHECK-LABEL: @one_query(
+// CHECK: %[[H:.*]] = graph.reshape %arg0 : <[b, 1, 6, 4], f16> to <[b, 1, 6, 2, 2], f16>
+// CHECK: graph.slice %[[H]] start <[0, 0, 0, 0, 0]> step [1, 1, 1, 1, 1] : <[b, 1, 6, 2, 2], f16> to <[b, 1, 4, 2, 2], f16>
+// CHECK: %[[Y:.*]] = graph.add
+// CHECK: graph.reshape %[[Y]] : <[b, 1, 4, 2, 2], f16> to <[b, 4, 1, 2, 2], f16>
+func.func @one_query(%x: !graph.tensor<[b, 1, 6, 4], f16>, %c: !graph.tensor<[b, 1, 1, 1, 2], f16>, %d: !graph.tensor<[b, 1, 1, 2, 2], f16>)
+    -> !graph.tensor<[b, 4, 1, 2, 2], f16> {
+  %q0 = graph.slice %x start <[0, 0, 0, 0]> step [1, 1, 1, 1] : !graph.tensor<[b, 1, 6, 4], f16> to !graph.tensor<[b, 1, 4, 4], f16>
+  %q = graph.reshape %q0 : !graph.tensor<[b, 1, 4, 4], f16> to !graph.tensor<[b, 4, 1, 2, 2], f16>
+  %qr = graph.slice %q start <[0, 0, 0, 1, 0]> step [1, 1, 1, -1, 1] : !graph.tensor<[b, 4, 1, 2, 2], f16> to !graph.tensor<[b, 4, 1, 2, 2], f16>
+  %qc = graph.broadcast %c : !graph.tensor<[b, 1, 1, 1, 2], f16> to !graph.tensor<[b, 4, 1, 2, 2], f16>
+  %qd = graph.broadcast %d : !graph.tensor<[b, 1, 1, 2, 2], f16> to !graph.tensor<[b, 4, 1, 2, 2], f16>
+  %0 = graph.mul %q, %qc : !graph.tensor<[b, 4, 1, 2, 2], f16>
+  %1 = graph.mul %qr, %qd : !graph.tensor<[b, 4, 1, 2, 2], f16>
+  %2 = graph.add %0, %1 : !graph.tensor<[b, 4, 1, 2, 2], f16>
+  return %2 : !graph.tensor<[b, 4, 1, 2, 2], f16>
+}
