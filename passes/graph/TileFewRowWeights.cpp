@@ -15,6 +15,9 @@
 ///        %d = graph.dequantise_tiles %t scales transpose(%s) bits 4 …
 ///        %y = graph.matmul %x, %d
 ///
+/// Weights that are joined along N (queries, keys and values) are tiles one
+/// after another, which are joined when compiling.
+///
 /// FP8 without blocks is spelled as arithmetic, (graph.cast %c to f32) * %s.
 ///
 /// Where a GEMM has typically 16 rows or fewer, the bytes of its weights bound
@@ -96,18 +99,33 @@ std::optional<Codes> codesBehind(Value W) {
   return Codes{Weight, Bits, 1, *Row, !isUnsigned(Ty.getElementType())};
 }
 
-/// The transpose between a GEMM and the matrix that it reads turned, or null.
-TransposeOp turnOf(MatmulOp Product) {
-  auto Turn = Product.getB().getDefiningOp<TransposeOp>();
+/// Columns of a GEMM's right operand, or the matrix of which these are rows.
+struct Columns {
+  Value Matrix;
+  bool Turned = false;
+
+  /// What makes the matrix of codes; null where it is none.
+  DequantiseOp dequantise() const {
+    return Matrix.getDefiningOp<DequantiseOp>();
+  }
+};
+
+Columns throughTranspose(Columns C) {
+  auto Turn = C.Matrix.getDefiningOp<TransposeOp>();
   bool Swaps = Turn && Turn.getPerm() == ArrayRef<int64_t>{1, 0};
-  return Swaps ? Turn : TransposeOp();
+  return Swaps ? Columns{Turn.getX(), !C.Turned} : C;
 }
 
-/// What makes the right operand of codes; null where it is none.
-DequantiseOp dequantiseOf(MatmulOp Product) {
-  TransposeOp Turn = turnOf(Product);
-  Value B = Turn ? Turn.getX() : Product.getB();
-  return B.getDefiningOp<DequantiseOp>();
+/// The right operand's columns, in one part or in several.
+SmallVector<Columns> partsOf(MatmulOp Product) {
+  Columns All = throughTranspose({Product.getB()});
+  auto Join = All.Matrix.getDefiningOp<ConcatOp>();
+  if (!Join || Join.getAxis() != (All.Turned ? 0 : 1))
+    return {All};
+  SmallVector<Columns> Parts;
+  for (Value X : Join.getXs())
+    Parts.push_back(throughTranspose({X, All.Turned}));
+  return Parts;
 }
 
 /// Whether tiles and scales may be read; `Why` not.
@@ -165,11 +183,13 @@ std::optional<Quantised> readScaled(MatmulOp Product, StringRef &Why) {
   return fitsTiles(Q, Why) ? std::optional(Q) : std::nullopt;
 }
 
-/// The GEMM, if codes of its right operand may be read in tiles; `Why` not.
-std::optional<Quantised> read(MatmulOp Product, StringRef &Why) {
-  DequantiseOp Op = dequantiseOf(Product);
+/// Columns of its right operand, if their codes may be read in tiles; `Why`
+/// not.
+std::optional<Quantised> readPart(MatmulOp Product, const Columns &Of,
+                                  StringRef &Why) {
+  DequantiseOp Op = Of.dequantise();
   if (!Op)
-    return readScaled(Product, Why);
+    return {};
   SymbolicTensorType W = typeOf(Op.getW());
   Type Code = W.getElementType();
   if (isNarrowFloat(Code) && !isFp8(Code)) {
@@ -181,7 +201,7 @@ std::optional<Quantised> read(MatmulOp Product, StringRef &Why) {
     return std::nullopt;
   }
   Quantised Q{Product, Op.getLoc(), Op.getScales(), Op.getZeros(), {}};
-  Q.KFirst = !turnOf(Product);
+  Q.KFirst = !Of.Turned;
   if (isFp8(Code))
     Q.Number = Code;
   std::optional<Codes> Source = codesBehind(Op.getW());
@@ -207,12 +227,81 @@ std::optional<Quantised> read(MatmulOp Product, StringRef &Why) {
   return Q;
 }
 
+/// Whether columns of both may be tiles of one weight.
+bool goTogether(const Quantised &Q, const Quantised &Other) {
+  auto All = [](const Quantised &Of) {
+    return Of.Zeros ? splatValue(Of.Zeros) : std::nullopt;
+  };
+  return Q.K == Other.K && Q.Block == Other.Block && Q.Number == Other.Number &&
+         Q.Source.Bits == Other.Source.Bits &&
+         Q.Source.Signed == Other.Source.Signed && Q.N % TileColumns == 0 &&
+         Other.N % TileColumns == 0 && !Q.Zeros == !Other.Zeros &&
+         All(Q) == All(Other) &&
+         typeOf(Q.Scales).getElementType() ==
+             typeOf(Other.Scales).getElementType();
+}
+
+/// The GEMM, if codes of its right operand may be read in tiles; none, and
+/// `Why` not.
+SmallVector<Quantised> read(MatmulOp Product, StringRef &Why) {
+  SmallVector<Quantised> All;
+  SmallVector<Columns> Parts = partsOf(Product);
+  for (const Columns &Part : Parts) {
+    std::optional<Quantised> Q = Parts.size() == 1 && !Part.dequantise()
+                                     ? readScaled(Product, Why)
+                                     : readPart(Product, Part, Why);
+    if (Q && !All.empty() && !goTogether(All.front(), *Q)) {
+      Why = "weights that are joined have codes or blocks of two kinds";
+      Q.reset();
+    }
+    if (!Q)
+      return {};
+    All.push_back(*Q);
+  }
+  return All;
+}
+
+/// What a GEMM reads of some of its columns.
+struct Tiled {
+  Value Codes, Scales, Zeros; ///< no zeros: all are `Offset`
+  int64_t Offset = 0;
+};
+
 class Tiling {
 public:
   Tiling(Quantised Given, Type Narrow)
       : Q(Given), Narrow(Narrow), B(Q.Product), Loc(Q.Product.getLoc()) {}
 
-  void write() {
+  /// Writes the operand of which all parts are columns.
+  static void write(ArrayRef<Quantised> All, Type Narrow) {
+    SmallVector<Tiled> Parts;
+    for (const Quantised &One : All)
+      Parts.push_back(Tiling(One, Narrow).tiles());
+    const Quantised &Q = All.front();
+    MatmulOp Product = Q.Product;
+    OpBuilder B(Product);
+    auto Joined = [&](Value Tiled::*Of, int64_t Axis) -> Value {
+      SmallVector<Value> Xs;
+      for (const Tiled &One : Parts)
+        Xs.push_back(One.*Of);
+      if (Xs.size() == 1 || !Xs.front())
+        return Xs.front();
+      return ConcatOp::create(B, Product.getLoc(), Xs, Axis);
+    };
+    int64_t N = 0;
+    for (const Quantised &One : All)
+      N += One.N;
+    Type Element = typeOf(Product.getA()).getElementType();
+    Value Y = DequantiseTilesOp::create(
+        B, Q.Loc, SymbolicTensorType::get({Expr(Q.K), Expr(N)}, Element),
+        Joined(&Tiled::Codes, 0), Joined(&Tiled::Scales, 1),
+        Joined(&Tiled::Zeros, 1), Q.Source.Bits, Q.Block, Parts.front().Offset,
+        Q.Number ? TypeAttr::get(Q.Number) : TypeAttr());
+    Product.getBMutable().assign(Y);
+  }
+
+private:
+  Tiled tiles() {
     MLIRContext *Context = B.getContext();
     bool HasSign = Q.Source.Signed && !Q.Number;
     int64_t Bits = Q.Source.Bits, Flip = HasSign ? 1 << (Bits - 1) : 0;
@@ -243,17 +332,9 @@ public:
         Zeros = AddOp::create(B, Loc, Zeros, like(Flip, typeOf(Zeros)));
       Zeros = byBlocks(CastOp::create(B, Loc, Zeros, Narrow));
     }
-    SymbolicTensorType X = typeOf(Q.Product.getA());
-    auto To =
-        SymbolicTensorType::get({Expr(Q.K), Expr(Q.N)}, X.getElementType());
-    Value Y = DequantiseTilesOp::create(
-        B, Q.Loc, To, Codes, byBlocks(Scales), Zeros, Bits, Q.Block, Offset,
-        Q.Number ? TypeAttr::get(Q.Number) : TypeAttr());
-    MatmulOp Product = Q.Product;
-    Product.getBMutable().assign(Y);
+    return {Codes, byBlocks(Scales), Zeros, Offset};
   }
 
-private:
   Value like(int64_t V, SymbolicTensorType Ty) {
     auto Scalar =
         DenseElementsAttr::get(RankedTensorType::get({}, Ty.getElementType()),
@@ -324,19 +405,21 @@ struct TileFewRowWeightsPass
     Func.walk([&](MatmulOp Op) { Products.push_back(Op); });
     for (MatmulOp Op : Products) {
       StringRef Why = refusal(Op, *Kept, Facts);
-      std::optional<Quantised> Q;
+      SmallVector<Quantised> Parts;
       if (Why.empty())
-        Q = read(Op, Why);
-      if (Q && Q->Number && !isFinite(*Q)) {
+        Parts = read(Op, Why);
+      if (llvm::any_of(Parts, [&](const Quantised &Q) {
+            return Q.Number && !isFinite(Q);
+          })) {
         Why = "some of its codes are NaN or infinite";
-        Q.reset();
+        Parts.clear();
       }
       // Others are no weights of codes, or are folded.
-      if (!Q && !dequantiseOf(Op))
+      if (Parts.empty() && !partsOf(Op).front().dequantise())
         continue;
-      if (Q) {
+      if (!Parts.empty()) {
         Type Element = typeOf(Op.getA()).getElementType();
-        Tiling(*Q, Element.isF32() ? *Narrow : Element).write();
+        Tiling::write(Parts, Element.isF32() ? *Narrow : Element);
       }
       if (Tells)
         tell(Op, Why);

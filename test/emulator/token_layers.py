@@ -33,7 +33,6 @@ from runtime_library import NamedTensor, Session, cuda, named_tensor  # noqa: E4
 from token_models import Sizes, Spelling  # noqa: E402
 
 F16, I32, I64 = 10, 6, 7  # kpc/runtime.h
-RANGES = {"batch": "1..16:opt=1", "sequence": "1..16:opt=1"}
 #        batch, new rows, rows of the past or of the buffer
 RUNS = [(1, 1, 64), (3, 1, 57), (2, 4, 40)]
 
@@ -45,11 +44,14 @@ class Expected:
     moves: int = 0  # of these, those that multiply nothing
     sizes: Sizes = Sizes()
     one: bool = False  # compiled for one token of one sequence
+    rows: int = 256  # of all sequences, at most
 
 
 # Interleaved RoPE of few rows is a kernel of its own. A sink is a key of zeros in front, which two kernels write.
 MORE = {"gqa_pairs": (6, 1), "gqa_sink": (7, 2)}
 CASES = [Expected(s, *MORE.get(s.name, (5, 0))) for s in token_models.SPELLINGS if not s.bits]
+# With weights of codes RoPE and both norms are kernels. Codes are for 64 rows at most.
+CASES += [Expected(s, 8, 1, rows=64) for s in token_models.SPELLINGS if s.bits]
 CASES += [Expected(dataclasses.replace(s, name=f"{s.name}_one"), 5, one=True) for s in token_models.SPELLINGS
           if s.name in ("gqa", "gqa_packed", "gqa_f32", "scatter", "written_f32")]
 
@@ -61,7 +63,8 @@ class Layers(emulated.Emulated):
         artifact = source.with_suffix(".kpc")
         sizes = dataclasses.replace(case.sizes, layers=layers, groups=case.sizes.heads if spelling.attention == "MultiHeadAttention" else case.sizes.groups)
         onnx.save(token_models.model(spelling, sizes), source)
-        ranges = ({"batch": 1, "sequence": 1} if case.one else RANGES) | ({"rows": "16..96:opt=96"} if spelling.shared else {"past": "1..80:opt=64"})
+        ranges = {"batch": 1, "sequence": 1} if case.one else {"batch": f"1..{case.rows // 16}:opt=1", "sequence": "1..16:opt=1"}
+        ranges |= ({"rows": "16..96:opt=96"} if spelling.shared else {"past": "1..80:opt=64"})
         subprocess.run([self.kpc, "compile", source, "--arch", self.target, *emulated.dims(ranges), "--precision", "fp16", "--io-precision", "fp16",
                         "-o", artifact, "--no-cache", "--quiet"], check=True)
         return source, artifact

@@ -130,3 +130,57 @@ module attributes {graph.symbols = {n = {max = 16, min = 1, optimum = 4}}} {
     return %y : !graph.tensor<[n, 16], f16>
   }
 }
+
+// -----
+
+module attributes {graph.symbols = {n = {max = 16, min = 1, optimum = 4}}} {
+  // Weights of one input that are joined, as those of queries and keys: tiles of one after those of the other.
+  // CHECK-LABEL: func @joined
+  // CHECK-DAG: %[[A:.*]] = graph.weight "m#b" [{tiles = array<i64: 8, 64, 16, 1, 64, 0>}] : <[2, 1, 512], ui8>
+  // CHECK-DAG: %[[C:.*]] = graph.weight "m#c" [{tiles = array<i64: 8, 64, 8, 1, 64, 0>}] : <[1, 1, 512], ui8>
+  // CHECK: %[[T:.*]] = graph.concat %[[A]], %[[C]] axis 0
+  // CHECK: %[[S:.*]] = graph.concat %{{.*}}, %{{.*}} axis 1 : !graph.tensor<[2, 16], f16>, !graph.tensor<[2, 8], f16>
+  // CHECK: %[[W:.*]] = graph.dequantise_tiles %[[T]] scales %[[S]] bits 8 block 32 offset 0 : !graph.tensor<[3, 1, 512], ui8>, !graph.tensor<[2, 24], f16> to <[64, 24], f16>
+  // CHECK: graph.matmul %{{.*}}, %[[W]]
+  func.func @joined(%x: !graph.tensor<[n, 64], f16>, %s: !graph.tensor<[16, 2], f16>, %t: !graph.tensor<[8, 2], f16>)
+      -> !graph.tensor<[n, 24], f16> {
+    %b = graph.weight "m#b" [] : !graph.tensor<[16, 64], ui8>
+    %c = graph.weight "m#c" [] : !graph.tensor<[8, 64], ui8>
+    %d = graph.dequantise %b scales %s blocks [1, 32] : !graph.tensor<[16, 64], ui8>, !graph.tensor<[16, 2], f16> to <[16, 64], f16>
+    %e = graph.dequantise %c scales %t blocks [1, 32] : !graph.tensor<[8, 64], ui8>, !graph.tensor<[8, 2], f16> to <[8, 64], f16>
+    %j = graph.concat %d, %e axis 0 : !graph.tensor<[16, 64], f16>, !graph.tensor<[8, 64], f16>
+    %w = graph.transpose %j [1, 0] : <[24, 64], f16>
+    %y = graph.matmul %x, %w : <[n, 64], f16>, <[64, 24], f16>
+    return %y : !graph.tensor<[n, 24], f16>
+  }
+
+  // Columns that are no whole tiles, and blocks of another size, are not joined.
+  // CHECK-LABEL: func @no_tiles
+  // CHECK-NOT: graph.dequantise_tiles
+  // REMARK: weights that are joined have codes or blocks of two kinds
+  func.func @no_tiles(%x: !graph.tensor<[n, 64], f16>, %s: !graph.tensor<[16, 2], f16>, %t: !graph.tensor<[12, 2], f16>)
+      -> !graph.tensor<[n, 28], f16> {
+    %b = graph.weight "m#b" [] : !graph.tensor<[16, 64], ui8>
+    %c = graph.weight "m#c" [] : !graph.tensor<[12, 64], ui8>
+    %d = graph.dequantise %b scales %s blocks [1, 32] : !graph.tensor<[16, 64], ui8>, !graph.tensor<[16, 2], f16> to <[16, 64], f16>
+    %e = graph.dequantise %c scales %t blocks [1, 32] : !graph.tensor<[12, 64], ui8>, !graph.tensor<[12, 2], f16> to <[12, 64], f16>
+    %j = graph.concat %d, %e axis 0 : !graph.tensor<[16, 64], f16>, !graph.tensor<[12, 64], f16>
+    %w = graph.transpose %j [1, 0] : <[28, 64], f16>
+    %y = graph.matmul %x, %w : <[n, 64], f16>, <[64, 28], f16>
+    return %y : !graph.tensor<[n, 28], f16>
+  }
+
+  // CHECK-LABEL: func @blocks
+  // CHECK-NOT: graph.dequantise_tiles
+  func.func @blocks(%x: !graph.tensor<[n, 64], f16>, %s: !graph.tensor<[16, 2], f16>, %t: !graph.tensor<[8, 1], f16>)
+      -> !graph.tensor<[n, 24], f16> {
+    %b = graph.weight "m#b" [] : !graph.tensor<[16, 64], ui8>
+    %c = graph.weight "m#c" [] : !graph.tensor<[8, 64], ui8>
+    %d = graph.dequantise %b scales %s blocks [1, 32] : !graph.tensor<[16, 64], ui8>, !graph.tensor<[16, 2], f16> to <[16, 64], f16>
+    %e = graph.dequantise %c scales %t blocks [1, 64] : !graph.tensor<[8, 64], ui8>, !graph.tensor<[8, 1], f16> to <[8, 64], f16>
+    %j = graph.concat %d, %e axis 0 : !graph.tensor<[16, 64], f16>, !graph.tensor<[8, 64], f16>
+    %w = graph.transpose %j [1, 0] : <[24, 64], f16>
+    %y = graph.matmul %x, %w : <[n, 64], f16>, <[64, 24], f16>
+    return %y : !graph.tensor<[n, 24], f16>
+  }
+}
