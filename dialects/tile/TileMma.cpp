@@ -8,6 +8,9 @@
 
 #include "dialects/tile/Tile.h"
 
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
 using namespace mlir;
 using namespace kpc::tile;
 

@@ -15,6 +15,7 @@
 #include "passes/kernels/gpu/attention/AttentionDecode.h"
 #include "passes/kernels/gpu/attention/KeyRange.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include "llvm/Support/MathExtras.h"
