@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A Llama's token by how its cache is spelled: buffers that past and present share, or past and present that are joined.
 
-    python3 time_token_caches.py FOLDER --kpc KPC --runtime libkpc_runtime.so [--before KPC] [--layers 16] [--rounds 5] [--json FILE]
+    python3 time_token_caches.py FOLDER --kpc KPC --runtime libkpc_runtime.so [--before KPC] [--layers 16] [--rounds 5]
+        [--only shared,scatter,joined] [--json FILE]
 
 Models have the same weights (token_models.py): GroupQueryAttention and TensorScatter with buffers, whose present is written in the memory of
 the past, and Concat as PyTorch exports it. Of each size there are microseconds a token, medians of bursts with idle gaps, the sides in turn,
@@ -84,16 +85,18 @@ def main():
     parser.add_argument("--runtime", required=True)
     parser.add_argument("--layers", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default=",".join(SPELLINGS), help="spellings with commas between, joined among them")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     sizes = Sizes(layers=options.layers, hidden=2048, heads=32, groups=8, depth=64, wide=8192, words=1024, longest=8192)
     start = time.monotonic()
-    for name, spelling in SPELLINGS.items():
+    spellings = {name: SPELLINGS[name] for name in options.only.split(",")}
+    for name, spelling in spellings.items():
         onnx.save(token_models.model(spelling, sizes), options.folder / f"{name}.onnx", save_as_external_data=True, location=f"{name}.weights")
     print(f"models: {time.monotonic() - start:.0f} s", flush=True)
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        made = {name: pool.submit(compiled, options.kpc, options.folder, name, spelling, sizes, "now") for name, spelling in SPELLINGS.items()}
+        made = {name: pool.submit(compiled, options.kpc, options.folder, name, spelling, sizes, "now") for name, spelling in spellings.items()}
         if options.before:
             made["shared before"] = pool.submit(compiled, options.before, options.folder, "shared", SPELLINGS["shared"], sizes, "before")
         made = {name: one.result() for name, one in made.items()}
