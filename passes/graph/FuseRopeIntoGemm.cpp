@@ -277,8 +277,6 @@ std::string RopeFuser::refusal(GemmRegion &Gemm, RopeRegion &Rope,
   // spill (ptxas 13.0).
   if (Rope.Interleaved && !llvm::isPowerOf2_64(uint64_t(Rope.half())))
     return "it is interleaved, and its heads are no power of two";
-  if (Rope.Interleaved && Costs.typicallyFewRows(Gemm.size()))
-    return "it is interleaved, and the GEMM has at most 16 rows";
   if (!holdsHeads(Gemm, Half))
     return "no tile of the GEMM holds whole heads";
   if (typeOf(Gemm.Region.getOutputs()[0]).getElementType() !=

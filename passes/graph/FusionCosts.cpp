@@ -66,10 +66,6 @@ int64_t FusionCosts::rowsOf(const FusedGemmSize &Size) const {
   return Facts.optimum(Size.Rows).value_or(UnknownExtent);
 }
 
-bool FusionCosts::typicallyFewRows(const FusedGemmSize &Size) const {
-  return rowsOf(Size) <= TypicalFewRows;
-}
-
 schedule::MmaSyncShape FusionCosts::shapeOf(const FusedGemmSize &Size,
                                             const Kernel &Of) const {
   schedule::MmaSyncShape Shape;

@@ -55,8 +55,6 @@ public:
                                           int64_t Half) const;
   /// Whether all targets have tiles that hold whole heads.
   bool holdHeads(const FusedGemmSize &Size, int64_t Half) const;
-  /// Whether the few-row family is for the rows that are typical.
-  bool typicallyFewRows(const FusedGemmSize &Size) const;
   /// Whether the caller asks at all: targets with wgmma have no question.
   bool isAsked() const { return !Targets.empty(); }
 

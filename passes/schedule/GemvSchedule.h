@@ -62,7 +62,8 @@ struct GemvShape {
   bool hasCodes() const { return WeightBits < 16; }
 
   /// Whether a tile's columns are two runs, those that meet in the same places.
-  bool hasHalves() const { return Products > 1 || RotateHalf > 0; }
+  /// Pairs of neighbours are in one run.
+  bool hasHalves() const { return Products > 1 || RotateHalf > 1; }
 };
 
 struct GemvSchedule {

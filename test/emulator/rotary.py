@@ -63,6 +63,8 @@ CASES = [Layer("together", 64, 4, 2),
          Layer("few_each_row", 128, 2, 2, "bf16", bias=True, each_row=True, few=True),
          Layer("few_short", 16, 6, 2, bias=True, few=True),
          Layer("few_operator", 96, 2, 2, "bf16", operator=True, few=True),
+         Layer("few_interleaved", 64, 2, 2, operator=True, interleaved=True, few=True),
+         Layer("few_pairs", 64, 36, operator=True, interleaved=True, few=True, schedule="gemv 16x64 warps 8 stages 3 tiles 2"),
          Layer("always_one", 64, 4, 2, few=True, one=True),
          Layer("few_tiles", 64, 36, schedule="gemv 16x64 warps 8 stages 3 tiles 2", few=True)]
 

@@ -47,8 +47,8 @@ class Expected:
     rows: int = 256  # of all sequences, at most
 
 
-# Interleaved RoPE of few rows is a kernel of its own. A sink is a key of zeros in front, which two kernels write.
-MORE = {"gqa_pairs": (6, 1), "gqa_sink": (7, 2)}
+# A sink is a key of zeros before the others, which two kernels write.
+MORE = {"gqa_sink": (7, 2)}
 CASES = [Expected(s, *MORE.get(s.name, (5, 0))) for s in token_models.SPELLINGS if not s.bits]
 # With weights of codes RoPE and both norms are kernels. Codes are for 64 rows at most.
 CASES += [Expected(s, 8, 1, rows=64) for s in token_models.SPELLINGS if s.bits]

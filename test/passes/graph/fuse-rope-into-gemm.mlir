@@ -601,10 +601,12 @@ module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 32}}} {
 !pairs = !graph.tensor<[n, 2, 8, 2], f16>
 !angles = !graph.tensor<[1, 1, 8, 1], f16>
 
-// REMARK: RoPE is not fused into its GEMM: it is interleaved, and the GEMM has at most 16 rows.
+// Of few rows as well: a tile has both of a pair.
+// REMARK: RoPE of 2 heads of 16 is fused into its GEMM's epilogue.
 // CHECK-LABEL: @interleaved_few_rows(
-// CHECK: graph.region "q"
-// CHECK: graph.region "rotary"
+// CHECK: graph.region "q+rotary"
+// CHECK: graph.slice %{{.*}} start <[0, 0, 0, 1]> step [1, 1, 1, -1]
+// CHECK-NOT: graph.region
 module attributes {graph.symbols = {n = {min = 1, max = 64, optimum = 1}}} {
   func.func @interleaved_few_rows(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {

@@ -253,6 +253,9 @@ void GemvTile::epilogueElement(Value Row, Value InTile, Value First) {
       Value Step = arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile),
                                            Before, After);
       Paired = totalOf(Row, W.add(InTile, Step));
+    } else if (P.RotateHalf) { // tiles begin at even columns
+      Value Other = arith::XOrIOp::create(W.B, W.Loc, InTile, W.index(1));
+      Paired = totalOf(Row, Other);
     }
     Values At = indicesOf(W, P, Value(), AtRow, Column);
     SmallVector<std::pair<Value, Value>> Known;

@@ -187,7 +187,7 @@ private:
   void epilogueElement(mlir::Value Row, mlir::Value InTile, mlir::Value First);
   mlir::Value rowsFrom(mlir::Value First, mlir::Value Begin);
 
-  bool hasHalves() const { return P.Second || P.RotateHalf; }
+  bool hasHalves() const { return P.Second || P.RotateHalf > 1; }
   int64_t half() const { return S.columns() / 2; }
   int64_t stageRows() const { return S.StageRows; }
   /// Of 16 bytes, in a row of a stage's.

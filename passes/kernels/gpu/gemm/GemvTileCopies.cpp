@@ -189,7 +189,7 @@ Value GemvTile::firstColumn(Value Tile) {
     Value Grid = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
     Number = W.add(W.mul(Tile, Grid), Number);
   }
-  if (!P.RotateHalf)
+  if (P.RotateHalf <= 1)
     return W.mul(Number, W.index(resultColumns()));
   int64_t OfHead = P.RotateHalf / half(); // tiles
   Value Head = W.B.createOrFold<arith::DivUIOp>(W.Loc, Number, W.index(OfHead));

@@ -78,7 +78,7 @@ std::optional<schedule::Refusal> refusalOf(GemmMatch &P) {
     return Refuse(RefusalKind::Layout,
                   "rows do not begin at multiples of 16 bytes");
   // Weights of two products, and of heads, are columns side by side.
-  if (KContiguous && (P.Second || P.RotateHalf))
+  if (KContiguous && (P.Second || P.RotateHalf > 1))
     return Refuse(RefusalKind::Layout,
                   "K is contiguous in B, of a gate or with RoPE");
   return std::nullopt;
