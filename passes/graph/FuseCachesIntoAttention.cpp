@@ -31,6 +31,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/CodeHeads.h"
+#include "passes/graph/ConstantValues.h"
 #include "passes/graph/GemmRegion.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/RegionRoles.h"
@@ -91,7 +92,28 @@ Heads followed(Heads At, bool Slices) {
 struct Appends {
   RegionOp Region;
   BlockArgument Argument; ///< of the attention's region
+  /// What puts a row of zeros before all of them for the attention alone: the
+  /// sink of its softmax; null: nothing.
+  RegionOp Lead = {};
 };
+
+/// The region's operand that `Op` puts a row of zeros before; null where it
+/// does anything else.
+Value afterZeros(RegionOp Region, const Heads &Of) {
+  auto Join = Of.V.getDefiningOp<ConcatOp>();
+  if (!Join || Join.getXs().size() != 2 ||
+      int64_t(Join.getAxis()) != Of.Dims[2])
+    return {};
+  Value Zeros = Join.getXs()[0];
+  if (auto Repeat = Zeros.getDefiningOp<BroadcastOp>())
+    Zeros = Repeat.getX();
+  auto Rest = dyn_cast<BlockArgument>(followed({Join.getXs()[1]}, false).V);
+  bool IsZero =
+      splatValue(Zeros) == 0 &&
+      typeOf(Join.getXs()[0]).getDims()[Of.Dims[2]] == Expr(1) &&
+      followed({Join.getXs()[1], Of.Dims}, /*Slices=*/false).Dims == Of.Dims;
+  return IsZero && Rest ? Region.getInputs()[Rest.getArgNumber()] : Value();
+}
 
 /// Whether each row of `V` has one element for all columns, dimension
 /// `Column`.
@@ -149,6 +171,17 @@ std::optional<Appends> appendsFor(RegionOp Reader, Value Operand) {
     return std::nullopt;
   Of.V = From.getBody().front().getTerminator()->getOperand(0);
   Of = followed(Of, /*Slices=*/false);
+  RegionOp Lead;
+  if (Value Rest = afterZeros(From, Of); Rest && Read.hasOneUse()) {
+    Lead = From;
+    From = Rest.getDefiningOp<RegionOp>();
+    if (!From || From.getNumResults() != 1 ||
+        From->getBlock() != Reader->getBlock())
+      return std::nullopt;
+    Read = Rest;
+    Of.V = From.getBody().front().getTerminator()->getOperand(0);
+    Of = followed(Of, /*Slices=*/false);
+  }
   SmallVector<Value, 2> Parts = partsOf(Of);
   Type Element = typeOf(Read).getElementType();
   for (Value Part : Parts) {
@@ -158,16 +191,18 @@ std::optional<Appends> appendsFor(RegionOp Reader, Value Operand) {
         In.Dims[3] != 3)
       return std::nullopt;
   }
-  return Parts.empty() ? std::nullopt : std::optional(Appends{From, Argument});
+  return Parts.empty() ? std::nullopt
+                       : std::optional(Appends{From, Argument, Lead});
 }
 
 /// Whether the kernel of an attention of `Keys` keys computes `V`, the one
-/// result of a kernel, itself: places of rows, and which of them count, made of
-/// what does not differ by key.
+/// result of a kernel, itself: places of rows, which of them count, and numbers
+/// that these choose, made of what does not differ by key.
 bool isOfPlaces(Value V, const Expr &Keys, unsigned Steps = 0) {
   constexpr unsigned MostSteps = 16;
-  if (!isa<IntegerType>(typeOf(V).getElementType()) || Steps > MostSteps)
+  if (Steps > MostSteps)
     return false;
+  bool IsWhole = isa<IntegerType>(typeOf(V).getElementType());
   auto IsSmall = [&](Value Input) {
     return isOfPlaces(Input, Keys, Steps + 1) ||
            !llvm::is_contained(typeOf(Input).getDims(), Keys);
@@ -177,12 +212,12 @@ bool isOfPlaces(Value V, const Expr &Keys, unsigned Steps = 0) {
   auto From = V.getDefiningOp<RegionOp>();
   return From && From.getNumResults() == 1 &&
          llvm::all_of(From.getInputs(), IsSmall) &&
-         llvm::all_of(
-             From.getBody().front().without_terminator(), [](Operation &Op) {
-               return Op.hasTrait<ElementwiseTrait>() ||
-                      isa<BroadcastOp, ConstantOp, IotaOp, ReshapeOp, SizesOp>(
-                          Op);
-             });
+         llvm::all_of(From.getBody().front().without_terminator(),
+                      [&](Operation &Op) {
+                        return isa<BroadcastOp, ConstantOp, IotaOp, ReshapeOp,
+                                   SizesOp, CastOp, CompareOp, SelectOp>(Op) ||
+                               (IsWhole && Op.hasTrait<ElementwiseTrait>());
+                      });
 }
 
 /// The inputs of regions that become one.
@@ -290,7 +325,7 @@ private:
       if (typeOf(One.Argument).getElementType() != Element)
         return "they are not of the type of its result";
       for (Operation *User : One.Region->getUsers())
-        if (User != Reader && !isa<func::ReturnOp>(User))
+        if (User != Reader && User != One.Lead && !isa<func::ReturnOp>(User))
           return "other kernels read them, too";
     }
     Heads Asked = followed({Op.getQ()}, /*Slices=*/true);
@@ -360,7 +395,17 @@ private:
       IRMapping Inner;
       Arguments(One.Region, Inner);
       Stored.push_back(clone(One.Region, Inner, B));
-      Map.map(One.Argument, Stored.back());
+      Value Read = Stored.back();
+      if (RegionOp Lead = One.Lead) {
+        IRMapping Of;
+        for (auto [Input, Argument] :
+             llvm::zip_equal(Lead.getInputs(), Lead.getBody().getArguments()))
+          if (Input.getDefiningOp() == One.Region)
+            Of.map(Argument, Read);
+        Arguments(Lead, Of);
+        Read = clone(Lead, Of, B);
+      }
+      Map.map(One.Argument, Read);
     }
     Arguments(Reader, Map);
     SmallVector<Value> Yielded = {clone(Reader, Map, B)};
@@ -373,6 +418,9 @@ private:
            "caches.";
     Reader.getOutputs()[0].replaceAllUsesWith(Whole.getOutputs()[0]);
     Reader.erase();
+    for (const Appends &One : Both)
+      if (RegionOp Lead = One.Lead)
+        Lead.erase();
     for (auto [One, New] :
          llvm::zip_equal(Both, Whole.getOutputs().drop_front())) {
       RegionOp From = One.Region;

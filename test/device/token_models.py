@@ -29,7 +29,8 @@ class Spelling:
     norms: str = "fused"  # SkipSimplifiedLayerNormalization, RMSNormalization, or written out
     window: int = -1
     softcap: float = 0.0
-    sink: bool = False
+    sink: bool = False  # the softmax has one more score, a number of each head
+    smooth: bool = False  # the same, and it is 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Writer:
             sink = self.constant(self.numbers(z.heads)) if s.sink else None
             inside = s.rotary in ("inside", "interleaved")
             more = dict(num_heads=z.heads, kv_num_heads=z.groups, scale=z.depth**-0.5, do_rotary=int(inside), softcap=s.softcap,
-                        rotary_interleaved=int(s.rotary == "interleaved"), local_window_size=s.window)
+                        rotary_interleaved=int(s.rotary == "interleaved"), local_window_size=s.window, smooth_softmax=int(s.smooth))
             return self.node("GroupQueryAttention", q, k, v, *past, "seqlens_k", "total_sequence_length",
                              *(tables if inside else (None, None)), *((None, None, sink) if sink else ()), outputs=[f"attended_{layer}", *present],
                              domain=MICROSOFT, **more)
@@ -227,6 +228,8 @@ SPELLINGS = [
     Spelling("gqa_window", window=16),
     Spelling("gqa_softcap", softcap=30.0),
     Spelling("gqa_sink", sink=True),
+    Spelling("gqa_sink_window", sink=True, window=16, softcap=20.0),
+    Spelling("gqa_smooth", smooth=True, shared=False),
     Spelling("gqa_written", norms="written"),
     Spelling("scatter", attention="TensorScatter", rotary="node", norms="op"),
     Spelling("scatter_f32", attention="TensorScatter", rotary="node", norms="op", element="f32"),

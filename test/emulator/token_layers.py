@@ -47,9 +47,7 @@ class Expected:
     rows: int = 256  # of all sequences, at most
 
 
-# A sink is a key of zeros before the others, which two kernels write.
-MORE = {"gqa_sink": (7, 2)}
-CASES = [Expected(s, *MORE.get(s.name, (5, 0))) for s in token_models.SPELLINGS if not s.bits]
+CASES = [Expected(s, 5) for s in token_models.SPELLINGS if not s.bits]
 # With weights of codes RoPE and both norms are kernels. Codes are for 64 rows at most.
 CASES += [Expected(s, 8, 1, rows=64) for s in token_models.SPELLINGS if s.bits]
 CASES += [Expected(dataclasses.replace(s, name=f"{s.name}_one"), 5, one=True) for s in token_models.SPELLINGS

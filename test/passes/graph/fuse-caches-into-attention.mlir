@@ -6,6 +6,7 @@
 !new = !graph.tensor<[b, 8, s, 64], f16>
 !q1 = !graph.tensor<[b, 32, 1, 64], f16>
 !new1 = !graph.tensor<[b, 8, 1, 64], f16>
+!more = !graph.tensor<[b, 8, "past + 1", 64], f16>
 !rows = !graph.tensor<[b, s, 16, 64], f16>
 !present = !graph.tensor<[b, 8, "past + s", 64], f16>
 
@@ -119,5 +120,25 @@ module attributes {graph.symbols = {b = {min = 1, max = 64, optimum = 1}, s = {m
     %seen = graph.compare lt, %key, %ends : !graph.tensor<[b, 1, 1, past], i64>
     %y = graph.attention %q, %0, %1 mask %seen scale 0.125 : !q1, !past, !past, !graph.tensor<[b, 1, 1, past], i1>
     return %y, %0, %1 : !q1, !past, !past
+  }
+
+  // The sink of a softmax: a row of zeros before the present ones, for the attention alone.
+  // CHECK-LABEL: func.func @sink
+  // CHECK: %[[R:.*]]:3 = graph.region
+  // CHECK: %[[KEYS:.*]] = graph.concat %{{.*}}, %{{.*}} axis 2 : !graph.tensor<[b, 8, past, 64], f16>, !graph.tensor<[b, 8, 1, 64], f16>
+  // CHECK: %[[ALL:.*]] = graph.concat %{{.*}}, %[[KEYS]] axis 2
+  // CHECK: %[[VALUES:.*]] = graph.concat %{{.*}}, %{{.*}} axis 2 : !graph.tensor<[b, 8, past, 64], f16>, !graph.tensor<[b, 8, 1, 64], f16>
+  // CHECK: graph.attention %{{.*}}, %[[ALL]]
+  // CHECK: graph.yield %{{.*}}, %[[KEYS]], %[[VALUES]]
+  // CHECK-NOT: graph.region "
+  func.func @sink(%q: !q1, %pk: !past, %pv: !past, %k: !new1, %v: !new1) -> (!q1, !more, !more) {
+    %c0 = graph.constant dense<0.0> : tensor<f16>
+    %zeros = graph.broadcast %c0 : !graph.tensor<[], f16> to !new1
+    %0 = graph.concat %pk, %k axis 2 : !past, !new1
+    %1 = graph.concat %pv, %v axis 2 : !past, !new1
+    %2 = graph.concat %zeros, %0 axis 2 : !new1, !more
+    %3 = graph.concat %zeros, %1 axis 2 : !new1, !more
+    %y = graph.attention %q, %2, %3 scale 0.125 : !q1, !graph.tensor<[b, 8, "past + 2", 64], f16>, !graph.tensor<[b, 8, "past + 2", 64], f16>
+    return %y, %0, %1 : !q1, !more, !more
   }
 }

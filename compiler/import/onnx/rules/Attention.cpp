@@ -193,7 +193,9 @@ Value Attention::allowed() {
   Expr Queries = N.dims(Q)[2], Keys = N.dims(K)[2];
   Value Seen;
   auto Both = [&](Value A) { Seen = Seen ? N.binary<AndOp>(Seen, A) : A; };
-  Value Key = N.iota({Queries, Keys}, 1, N.i64());
+  Value Column = N.iota({Queries, Keys}, 1, N.i64()), Key = Column;
+  if (Before)
+    Key = N.sub(Key, N.scalarInt(Before, N.i64()));
   Value Count = Valid ? N.reshape(N.cast(Valid, N.i64()),
                                   {N.dims(Q)[0], Expr(1), Expr(1), Expr(1)})
                       : Value();
@@ -204,8 +206,6 @@ Value Attention::allowed() {
       Behind = N.add(Behind, N.sub(Count, N.sizeScalar(Queries, N.i64())));
     else if (PastKey)
       Behind = N.add(Behind, N.sizeScalar(N.dims(PastKey)[2], N.i64()));
-    if (Before)
-      Behind = N.add(Behind, N.scalarInt(Before, N.i64()));
     auto AtLeast = [&](int64_t Least) {
       Both(N.compare(Predicate::ge, Behind, N.scalarInt(Least, N.i64())));
     };
@@ -218,6 +218,10 @@ Value Attention::allowed() {
   }
   if (Valid)
     Both(N.compare(Predicate::lt, Key, Count));
+  // All see those in front.
+  if (Before && Seen)
+    Seen = N.binary<OrOp>(
+        N.compare(Predicate::lt, Column, N.scalarInt(Before, N.i64())), Seen);
   return Seen;
 }
 
@@ -289,23 +293,23 @@ Value Attention::fourSizes(Value Tensor) {
 /// A key of zeros in front, whose score is 0 but for what the bias adds. In
 /// front, so that a triangle stays one.
 bool Attention::addSink() {
-  if (!isTriangle()) {
-    Value Seen = allowed();
-    Causal = false;
-    Left = Right = -1;
-    Valid = {};
-    Value Hidden =
-        Seen ? N.select(Seen, N.like(0, Q), N.like(-INFINITY, Q)) : Value();
-    Mask = Mask && Hidden ? N.add(Mask, Hidden) : Mask ? Mask : Hidden;
-  }
   Expr Heads = N.dims(Q)[1], Keys = N.dims(K)[2];
-  if (Mask || Sink) {
-    Value Whole =
-        Mask ? fourSizes(Mask)
-             : N.full(0, {Expr(1), Expr(1), Expr(1), Keys}, N.element(Q));
-    Value Score = Sink ? N.reshape(N.cast(Sink, N.element(Q)),
-                                   {Expr(1), Heads, Expr(1), Expr(1)})
-                       : N.like(0, Q);
+  Value Score;
+  if (Sink)
+    Score = N.reshape(N.cast(Sink, N.element(Q)),
+                      {Expr(1), Heads, Expr(1), Expr(1)});
+  if (Mask) {
+    if (!isTriangle()) {
+      Value Seen = allowed();
+      Causal = false;
+      Left = Right = -1;
+      Valid = {};
+      if (Seen)
+        Mask = N.add(Mask, N.select(Seen, N.like(0, Q), N.like(-INFINITY, Q)));
+    }
+    Value Whole = fourSizes(Mask);
+    if (!Score)
+      Score = N.like(0, Q);
     if (!Whole || !Score)
       return N.fail(Code::ImportShape, "the bias does not fit the scores"),
              false;
@@ -315,6 +319,12 @@ bool Attention::addSink() {
     Column = Sizes;
     Column[3] = Expr(1);
     Mask = N.concat({N.broadcast(Score, Column), N.broadcast(Whole, Sizes)}, 3);
+  } else if (Score) {
+    Dims Sizes = {Expr(1), Heads, Expr(1), Keys + 1};
+    Value IsFirst = N.compare(Predicate::lt, N.iota(Sizes, 3, N.i64()),
+                              N.broadcast(N.scalarInt(1, N.i64()), Sizes));
+    Mask = N.select(IsFirst, N.broadcast(Score, Sizes),
+                    N.broadcast(N.like(0, Q), Sizes));
   }
   for (Value *X : {&K, &V}) {
     Dims Sizes(N.dims(*X));

@@ -196,10 +196,18 @@ std::optional<JoinedHeads> joinedIn(Value Tensor, const KernelOutput &Output) {
     return !P.hasFactor() && !P.Code && !P.Narrowed &&
            llvm::all_of(P.Start, [](int64_t S) { return S == 0; });
   };
-  if (!IsPlain(From) || !IsPlain(Stored) || Stored.Tensor != From.Tensor)
-    return std::nullopt;
   auto Op = From.Tensor.getDefiningOp<linalg::GenericOp>();
   std::optional<Joined> Of = joinedBy(Op);
+  int64_t Lead = 0;
+  if (Of && Of->Axis == From.Dims[2] && filledWith(Of->First) == 0.0 &&
+      constantOf(Of->Size) == 1) {
+    Lead = 1;
+    From = throughCopies({Of->Second, From.Dims});
+    Op = From.Tensor.getDefiningOp<linalg::GenericOp>();
+    Of = joinedBy(Op);
+  }
+  if (!IsPlain(From) || !IsPlain(Stored) || Stored.Tensor != From.Tensor)
+    return std::nullopt;
   std::optional<Chosen> Each = chosenBy(Op, From.Dims[2], From.Dims[3]);
   if (!Each && (!Of || Of->Axis != From.Dims[2]))
     return std::nullopt;
@@ -221,13 +229,18 @@ std::optional<JoinedHeads> joinedIn(Value Tensor, const KernelOutput &Output) {
   std::optional<HeadsInMemory> Past = PartIn(Each ? Each->Past : Of->First),
                                New = PartIn(Each ? Each->New : Of->Second),
                                Present = place(Output.Memref, InOutput);
-  if (!Past || !New || !Present)
+  OpFoldResult Rows = tensorSize(From.Tensor, From.Dims[2]);
+  if (!Past || !New || !Present || !Rows)
     return std::nullopt;
-  if (!Each)
-    return JoinedHeads{*Past, *New, *Present, Of->Size, std::nullopt};
+  JoinedHeads Found{*Past, *New, *Present, {}, std::nullopt, Rows, Lead};
+  if (!Each) {
+    Found.PastSize = Of->Size;
+    return Found;
+  }
   Each->Of.Dims = From.Dims;
   Each->Of.MayBeInPlace = !Each->Of.PastAt && liesAlike(*Past, *Present);
-  return JoinedHeads{*Past, *New, *Present, {}, Each->Of};
+  Found.Choice = Each->Of;
+  return Found;
 }
 
 } // namespace kpc::kernels

@@ -78,8 +78,10 @@ AttentionDecode::Row AttentionDecode::rowAt(Value InTile) {
   R.Head = W.add(W.mul(Group, HeadsPerGroup),
                  compute<arith::DivUIOp>(Number, Queries));
   R.Limit = Keys;
-  if (Value Offset = A.Op.getOffset())
-    R.Limit = compute<arith::MinSIOp>(W.add(W.add(R.Query, Offset), One), Keys);
+  if (Value Offset = A.Op.getOffset()) {
+    Value Seen = W.add(W.add(R.Query, Offset), W.index(1 - lead()));
+    R.Limit = compute<arith::MinSIOp>(Seen, Keys);
+  }
   return R;
 }
 
@@ -185,7 +187,27 @@ AttentionDecode::State AttentionDecode::start() {
   Now.Most.assign(halves(), f32(-INFINITY));
   Now.Total.assign(halves(), f32(0));
   Now.At = cursor(Ring);
+  if (lead())
+    startWithSink(Now);
   return Now;
+}
+
+/// One warp of all begins with the score of a key of zeros, whose value is
+/// zeros as well: of a row's four lanes the first has it in its total.
+void AttentionDecode::startWithSink(State &Now) {
+  auto Is = [&](Value V, int64_t Number) -> Value {
+    return arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, V,
+                                 W.index(Number));
+  };
+  Value IsFirst = W.both(Is(Rank, 0), Is(Warp, 0)), Mine = Is(T, 0);
+  for (int64_t Half = 0; Half < halves(); ++Half) {
+    Value Score = scaled(f32(0), Rows[Half], W.index(-lead()));
+    Score = choose(IsFirst, Score, f32(-INFINITY));
+    Value IsSeen = arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OGT,
+                                         Score, f32(-INFINITY));
+    Now.Most[Half] = Score;
+    Now.Total[Half] = choose(W.both(IsSeen, Mine), f32(1), f32(0));
+  }
 }
 
 /// 16 bytes of a tile's row as four words.
@@ -238,7 +260,10 @@ Value AttentionDecode::scaled(Value Score, const Row &Of, Value Key) {
         });
   Score = arith::MulFOp::create(W.B, W.Loc, Score, f32(A.scoreFactor()));
   Value Last = compute<arith::SubIOp>(Keys, W.index(1));
-  Value At[] = {Batch, Of.Head, Of.Query, compute<arith::MinSIOp>(Key, Last)};
+  Value Column = compute<arith::MinSIOp>(Key, Last);
+  if (lead())
+    Column = W.add(Column, W.index(lead()));
+  Value At[] = {Batch, Of.Head, Of.Query, Column};
   Value Seen = W.less(Key, Of.Limit);
   if (Value Bias = A.Op.getBias()) {
     Value Added = AttentionKernel::atScore(W, Bias, At);

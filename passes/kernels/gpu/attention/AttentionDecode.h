@@ -79,6 +79,9 @@ private:
 
   // A warp's steps.
   State start();
+  void startWithSink(State &Now);
+  /// Columns of scores before those of the keys in memory.
+  int64_t lead() const { return A.New ? A.New->Lead : 0; }
   State stateOf(ValueRange From) const;
   /// What a lane copies and stores of a tile: 16 bytes of each so manyth row.
   struct LanePieces {

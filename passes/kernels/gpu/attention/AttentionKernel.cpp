@@ -79,11 +79,19 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
                                Rest = joinedIn(Op.getV(), Form.Outputs[2]);
     if (!Keys || !Rest || Keys->Choice.has_value() != Rest->Choice.has_value())
       return std::nullopt;
+    if (Keys->Lead != Rest->Lead ||
+        sizeExpr(Keys->Rows) != sizeExpr(Rest->Rows))
+      return std::nullopt;
     if (!Keys->Choice && sizeExpr(Keys->PastSize) != sizeExpr(Rest->PastSize))
       return std::nullopt;
+    std::optional<Expr> Rows = sizeExpr(Keys->Rows);
+    if (!Rows)
+      return std::nullopt;
+    // A row before those that are stored is in no memory.
+    A.KeysSize = Keys->Rows, A.Keys = *Rows;
     K = Keys->Past, V = Rest->Past;
     A.New = {Keys->New,      Rest->New,    Keys->Present, Rest->Present,
-             Keys->PastSize, Keys->Choice, Rest->Choice};
+             Keys->PastSize, Keys->Choice, Rest->Choice,  Keys->Lead};
   } else {
     K = operandIn(Op.getK());
     V = operandIn(Op.getV());
@@ -96,7 +104,7 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
       !readSize(InitQ, 1, A.HeadsSize, A.Heads) ||
       !readSize(InitQ, 2, A.QueriesSize, A.Queries) ||
       !readSize(Op.getK(), 1, A.GroupsSize, A.Groups) ||
-      !readSize(Op.getK(), 2, A.KeysSize, A.Keys))
+      (!Appends && !readSize(Op.getK(), 2, A.KeysSize, A.Keys)))
     return std::nullopt;
   A.Q = *Q, A.K = *K, A.V = *V, A.Y = *Y;
   A.Depth = *Depth, A.Width = *Width;

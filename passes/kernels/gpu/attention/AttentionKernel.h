@@ -64,6 +64,9 @@ struct AppendedRows {
   /// where each row is chosen.
   mlir::OpFoldResult PastSize;
   std::optional<CacheRows> OfK, OfV;
+  /// Rows of zeros before all of these that scores, a bias and a mask have
+  /// columns for: the sink of a softmax.
+  int64_t Lead = 0;
 };
 
 /// Why families of attention refuse a kernel.

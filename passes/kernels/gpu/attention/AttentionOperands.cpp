@@ -23,6 +23,29 @@ using shape::Expr;
 
 namespace {
 
+/// The tensor whose elements are all that `Tensor` repeats.
+Value throughBroadcasts(Value Tensor) {
+  while (auto Op = Tensor.getDefiningOp<linalg::GenericOp>()) {
+    if (Op.getNumDpsInputs() != 1 || Op.getBody()->getTerminator()->getOperand(
+                                         0) != Op.getBody()->getArgument(0))
+      return Tensor;
+    Tensor = Op.getDpsInputOperand(0)->get();
+  }
+  return Tensor;
+}
+
+} // namespace
+
+std::optional<double> filledWith(Value Tensor) {
+  auto Fill = throughBroadcasts(Tensor).getDefiningOp<linalg::FillOp>();
+  FloatAttr Of;
+  if (!Fill || !matchPattern(Fill.value(), m_Constant(&Of)))
+    return std::nullopt;
+  return Of.getValueAsDouble();
+}
+
+namespace {
+
 /// Of E4M3.
 constexpr double GreatestFp8 = 448;
 
@@ -54,26 +77,6 @@ Value slicedBy(linalg::GenericOp Op, std::array<int64_t, 4> &Start) {
       return {};
   }
   return Extract.getTensor();
-}
-
-/// The tensor whose elements are all that `Tensor` repeats.
-Value throughBroadcasts(Value Tensor) {
-  while (auto Op = Tensor.getDefiningOp<linalg::GenericOp>()) {
-    if (Op.getNumDpsInputs() != 1 || Op.getBody()->getTerminator()->getOperand(
-                                         0) != Op.getBody()->getArgument(0))
-      return Tensor;
-    Tensor = Op.getDpsInputOperand(0)->get();
-  }
-  return Tensor;
-}
-
-/// The constant that a tensor is filled with, or that fills what it repeats.
-std::optional<double> filledWith(Value Tensor) {
-  auto Fill = throughBroadcasts(Tensor).getDefiningOp<linalg::FillOp>();
-  FloatAttr Of;
-  if (!Fill || !matchPattern(Fill.value(), m_Constant(&Of)))
-    return std::nullopt;
-  return Of.getValueAsDouble();
 }
 
 /// The argument whose one number a tensor repeats.

@@ -40,6 +40,9 @@ struct Permuted {
 /// Follows copies in front of a tensor that change its type or its order.
 Permuted throughCopies(Permuted At);
 
+/// The constant that a tensor is filled with, or that fills what it repeats.
+std::optional<double> filledWith(mlir::Value Tensor);
+
 /// Where `Memref` is, its dimension `Dims[I]` being dimension I of the heads.
 std::optional<HeadsInMemory> place(mlir::Value Memref,
                                    const std::array<unsigned, 4> &Dims);
@@ -53,6 +56,8 @@ struct JoinedHeads {
   HeadsInMemory Past, New, Present;
   mlir::OpFoldResult PastSize; ///< null where rows are chosen by `Choice`
   std::optional<CacheRows> Choice;
+  mlir::OpFoldResult Rows; ///< how many are stored
+  int64_t Lead = 0;        ///< rows of zeros before these, which are not
 };
 
 /// `Output` is where the joined rows are stored.
