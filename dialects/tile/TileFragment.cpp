@@ -137,3 +137,14 @@ LogicalResult PackOp::verify() {
                          << Columns;
   return success();
 }
+
+LogicalResult PackWordsOp::verify() {
+  PackedType To = getResult().getType();
+  if (To.getElement().getIntOrFloatBitWidth() != 16)
+    return emitOpError() << "expected elements of 16 bits, got "
+                         << To.getElement();
+  if (int64_t(getWords().size()) != To.getPerThread())
+    return emitOpError() << "expected " << To.getPerThread() << " words, got "
+                         << getWords().size();
+  return success();
+}

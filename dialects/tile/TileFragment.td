@@ -108,6 +108,23 @@ def Tile_PackOp : Tile_Op<"pack", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_PackWordsOp : Tile_Op<"pack_words", [Pure]> {
+  let summary = "Words that each thread has made, as the left operand of a product";
+  let description = [{
+    The words of a `!tile.packed` of 16 bits, in its order: of each 16 columns those
+    of rows g and g + 8 and columns 2q, 2q + 1, then those of columns 2q + 8 and
+    2q + 9.
+
+    ```mlir
+    %a = tile.pack_words %0, %1, %2, %3 : !tile.packed<[64, 16], bf16>
+    ```
+  }];
+  let arguments = (ins Variadic<I32>:$words);
+  let results = (outs Tile_PackedType:$result);
+  let assemblyFormat = "$words attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
 def Tile_Function : I32EnumAttr<"Function", "", [I32EnumAttrCase<"Exp2", 0, "exp2">,
                                                  I32EnumAttrCase<"Reciprocal", 1, "reciprocal">]> {
   let cppNamespace = "::kpc::tile";

@@ -242,10 +242,14 @@ LogicalResult MapOp::verify() {
 }
 
 /// A tile of the same elements as a fragment, at whose places threads find
-/// them.
+/// them; with `Transposed` columns are rows.
 static LogicalResult verifyTileOf(Operation *Op, SharedType Tile,
-                                  FragmentType Fragment) {
-  if (Fragment.getShape() != Tile.getShape() ||
+                                  FragmentType Fragment,
+                                  bool Transposed = false) {
+  SmallVector<int64_t> Shape(Fragment.getShape());
+  if (Transposed)
+    std::swap(Shape[0], Shape[1]);
+  if (ArrayRef(Shape) != Tile.getShape() ||
       Fragment.getElement() != Tile.getElement())
     return Op->emitOpError(
         "expected a tile of the fragment's shape and element type");
@@ -264,9 +268,14 @@ LogicalResult LoadSharedOp::verify() {
 
 LogicalResult StoreSharedOp::verify() {
   FragmentType From = getFragment().getType();
-  if (failed(verifyTileOf(*this, getTile().getType(), From)))
+  if (failed(verifyTileOf(*this, getTile().getType(), From, getTransposed())))
     return failure();
-  if (From.isTmemLayout() && getPairs())
-    return emitOpError("of tmem_32x32b expected no 'in pairs'");
+  if (From.isTmemLayout() && (getPairs() || getTransposed()))
+    return emitOpError("of tmem_32x32b expected no 'in pairs' and no "
+                       "'transposed'");
+  if (getTransposed() && (getPairs() || From.getRows() != 64 ||
+                          getTile().getType().getRows() % 16))
+    return emitOpError("with 'transposed' expected 64 rows and a multiple of "
+                       "16 columns, and no 'in pairs'");
   return success();
 }

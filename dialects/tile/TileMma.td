@@ -179,13 +179,19 @@ def Tile_StoreSharedOp : Tile_Op<"store_shared"> {
     Elements have 8, 16 or 32 bits. Those of 16 bits are stored by stmatrix, which
     chips before sm_90 lack. With `pairs` each thread stores its own elements, two
     at a time, as it stores those of 8 and 32 bits.
+
+    With `transposed` the tile has the fragment's columns as rows.
+
+    ```mlir
+    tile.store_shared %y into %staged transposed : !tile.fragment<[64, 32], f16>, !tile.smem<[32, 64], f16, swizzle 128>
+    ```
   }];
-  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile, UnitAttr:$pairs);
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile, UnitAttr:$pairs, UnitAttr:$transposed);
   let builders = [OpBuilder<(ins "::mlir::Value":$fragment, "::mlir::Value":$tile), [{
-    build($_builder, $_state, fragment, tile, /*pairs=*/false);
+    build($_builder, $_state, fragment, tile, /*pairs=*/false, /*transposed=*/false);
   }]>];
-  let assemblyFormat = [{$fragment `into` $tile (`in` `pairs` $pairs^)? attr-dict `:` qualified(type($fragment)) `,`
-                         qualified(type($tile))}];
+  let assemblyFormat = [{$fragment `into` $tile (`in` `pairs` $pairs^)? (`transposed` $transposed^)? attr-dict `:`
+                         qualified(type($fragment)) `,` qualified(type($tile))}];
   let hasVerifier = 1;
 }
 

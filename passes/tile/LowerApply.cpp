@@ -195,6 +195,18 @@ struct LowerWarpAbove : TilePattern<WarpAboveOp> {
   }
 };
 
+struct LowerPackWords : TilePattern<PackWordsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(PackWordsOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
+    Rewriter.replaceOp(
+        Op, pack(Rewriter, Op.getLoc(), Ty, SmallVector<Value>(Op.getWords())));
+    return success();
+  }
+};
+
 struct LowerPack : TilePattern<PackOp> {
   using TilePattern::TilePattern;
   LogicalResult
@@ -289,6 +301,6 @@ void kpc::tile::populateApplyPatterns(const TypeConverter &Types,
                                       RewritePatternSet &Patterns,
                                       const ThreadPlace &Place) {
   Patterns.add<LowerSplat, LowerRowNumbers, LowerApply, LowerThreadReduce,
-               LowerLaneReduce, LowerWarpAbove, LowerPack, LowerApproximate>(
-      Types, Patterns.getContext(), Place);
+               LowerLaneReduce, LowerWarpAbove, LowerPack, LowerPackWords,
+               LowerApproximate>(Types, Patterns.getContext(), Place);
 }

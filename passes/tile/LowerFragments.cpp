@@ -273,6 +273,10 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
       putLanes(Rewriter, Op, Adaptor);
       return success();
     }
+    if (Op.getTransposed()) {
+      storeTransposed(Rewriter, Op, Adaptor);
+      return success();
+    }
     if (Op.getPairs() || Op.getTile().getType().getElementBits() != 16) {
       storePairs(Rewriter, Op, Adaptor);
       return success();
@@ -298,19 +302,68 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
             W.pointer(W.pointer(Start, W.bitXor(InLine, Swizzle)),
                       (Line * Tile.getPitch() + Block * 64) * LineBytes);
         store(Rewriter, Loc, Address, Adaptor.getFragment(),
-              Block * PerBlock + Column / 2);
+              Block * PerBlock + Column / 2, NVVM::MMALayout::row);
       }
     Rewriter.eraseOp(Op);
     return success();
   }
 
+  /// A warp's 16 rows are columns of the tile, and each 16 columns are rows:
+  /// four matrices of an stmatrix.x4.trans. Elements of 8 and 32 bits are
+  /// stored one by one.
+  void storeTransposed(ConversionPatternRewriter &Rewriter, StoreSharedOp Op,
+                       OpAdaptor Adaptor) const {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    SharedType Tile = Op.getTile().getType();
+    int64_t LineBytes = Tile.getSwizzle(), Bytes = Tile.getElementBits() / 8;
+    bool ByMatrix = Bytes == 2;
+    // Lane 8 m + r gives row r of matrix m: the second and the fourth have the
+    // fragment's rows from 8 on, the third and fourth its columns. Of other
+    // sizes, a lane's first element is row 2 (l % 4) and column l / 4.
+    Value Row = ByMatrix ? W.add(W.bitAnd(Place.Lane, 7),
+                                 W.shiftLeft(W.shiftRight(Place.Lane, 4), 3))
+                         : W.shiftLeft(W.bitAnd(Place.Lane, 3), 1);
+    Value Column =
+        W.add(W.shiftLeft(W.bitAnd(Place.Warp, 3), 4),
+              ByMatrix ? W.bitAnd(Place.Lane, 8) : W.shiftRight(Place.Lane, 2));
+    Value Byte = W.mul(Column, Bytes);
+    Value InLine = W.bitAnd(Byte, LineBytes - 1);
+    Value Start =
+        W.pointer(Adaptor.getTile(),
+                  W.mul(W.shiftRight(Byte, llvm::Log2_64(uint64_t(LineBytes))),
+                        Tile.getPitch() * LineBytes));
+    auto At = [&](Value RowOf, int64_t More, int64_t MoreInLine) -> Value {
+      Value Swizzled =
+          W.bitXor(W.add(InLine, MoreInLine), W.swizzleOfRow(Tile, RowOf));
+      Value OfRow = W.pointer(Start, W.mul(RowOf, LineBytes));
+      return W.pointer(W.pointer(OfRow, Swizzled), More * LineBytes);
+    };
+    for (int64_t First = 0; First < Tile.getRows(); First += 16) {
+      if (ByMatrix) {
+        store(Rewriter, Loc, At(Row, First, 0), Adaptor.getFragment(),
+              First / 2, NVVM::MMALayout::col);
+        continue;
+      }
+      for (int64_t I = 0; I < 8; ++I) {
+        Value One = LLVM::ExtractValueOp::create(
+            Rewriter, Loc, Adaptor.getFragment(), First / 2 + I);
+        LLVM::StoreOp::create(
+            Rewriter, Loc, One,
+            At(W.add(Row, I % 2), First + I / 4 * 8, I / 2 % 2 * 8 * Bytes),
+            /*alignment=*/Bytes);
+      }
+    }
+    Rewriter.eraseOp(Op);
+  }
+
   static void store(OpBuilder &B, Location Loc, Value Address, Value Fragment,
-                    int64_t First) {
+                    int64_t First, NVVM::MMALayout Layout) {
     SmallVector<Value> Words;
     for (int64_t I = 0; I < 4; ++I)
       Words.push_back(wordOf(B, Loc, Fragment, First + 2 * I));
     MLIRContext *Context = B.getContext();
-    NVVM::StMatrixOp::create(B, Loc, Address, Words, NVVM::MMALayout::row,
+    NVVM::StMatrixOp::create(B, Loc, Address, Words, Layout,
                              NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
                              NVVM::LdStMatrixEltType::B16);
   }

@@ -49,6 +49,9 @@ func.func @softmax(%q: !q, %k: !v, %v: !v, %old: !p, %sum: !o) -> !o {
   %total = tile.thread_reduce add %seen, %start : !s, !parts -> !parts
   // CHECK: tile.pack %{{.*}} : !fragment{{.*}} -> !packed
   %p = tile.pack %seen : !s -> !p
+  // CHECK: tile.pack_words %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : !packed
+  %word = arith.constant 0 : i32
+  %w = tile.pack_words %word, %word, %word, %word : !tile.packed<[64, 16], bf16>
   // CHECK: tile.await %[[O]] : !pending{{.*}} -> !fragment
   %o = tile.await %1 : !tile.pending<!o> -> !o
   return %o : !o

@@ -207,3 +207,19 @@ func.func @f(%c: !tile.column<64, i32>, %x: f32) {
   %0 = tile.warp_above %c, %x : !tile.column<64, i32>
   return
 }
+
+// -----
+
+func.func @f(%w: i32) {
+  // expected-error @below {{'tile.pack_words' op expected elements of 16 bits, got 'f32'}}
+  %0 = tile.pack_words %w : !tile.packed<[64, 16], f32>
+  return
+}
+
+// -----
+
+func.func @f(%w: i32) {
+  // expected-error @below {{'tile.pack_words' op expected 4 words, got 2}}
+  %0 = tile.pack_words %w, %w : !tile.packed<[64, 16], f16>
+  return
+}

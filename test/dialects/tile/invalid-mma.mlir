@@ -321,6 +321,22 @@ func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 128], bf16,
 
 // -----
 
+func.func @f(%d: !tile.fragment<[64, 32], bf16>, %t: !tile.smem<[64, 32], bf16, swizzle 64>) {
+  // expected-error @below {{'tile.store_shared' op expected a tile of the fragment's shape and element type}}
+  tile.store_shared %d into %t transposed : !tile.fragment<[64, 32], bf16>, !tile.smem<[64, 32], bf16, swizzle 64>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 24], bf16>, %t: !tile.smem<[24, 64], bf16, swizzle 128>) {
+  // expected-error @below {{'tile.store_shared' op with 'transposed' expected 64 rows and a multiple of 16 columns, and no 'in pairs'}}
+  tile.store_shared %d into %t transposed : !tile.fragment<[64, 24], bf16>, !tile.smem<[24, 64], bf16, swizzle 128>
+  return
+}
+
+// -----
+
 func.func @f(%d: !tile.fragment<[64, 64], i64>, %t: !tile.smem<[64, 64], i64, swizzle 128>) {
   // expected-error @below {{'tile.store_shared' op expected elements of 8, 16 or 32 bits, a multiple of 16 columns and a swizzled tile}}
   tile.store_shared %d into %t : !tile.fragment<[64, 64], i64>, !tile.smem<[64, 64], i64, swizzle 128>
