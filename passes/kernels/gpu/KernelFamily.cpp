@@ -28,6 +28,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"attention (mma.sync)", FamilyClass::Attention, queryAttentionMmaSync},
       {"transpose", FamilyClass::Transpose, queryGpuTranspose},
       {"few-row GEMM", FamilyClass::FewRowGemm, queryGpuGemv},
+      {"GEMM of codes (wgmma)", FamilyClass::FewRowGemm, queryGemmHopperCodes},
       {"GEMM (wgmma)", FamilyClass::Gemm, queryGemmHopper},
       {"GEMM (tcgen05)", FamilyClass::Gemm, queryGemmBlackwell},
       {"convolution (wgmma)", FamilyClass::Gemm, queryConvHopper},

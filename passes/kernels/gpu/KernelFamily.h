@@ -151,7 +151,8 @@ using FamilyQuery = FamilyAnswer(FusedKernel &Form, const target::Target &T);
 /// What families are for. Costs compare within a class: those of a GEMM count
 /// its arithmetic, those of rows the bytes of a row. GEMMs of few rows are a
 /// class of their own: by costs, wgmma took some of them on an H200, 5 % faster
-/// at best and 10 % slower at worst.
+/// at best and 10 % slower at worst. Weights of codes are that class's for any
+/// number of rows.
 enum class FamilyClass {
   Sort,
   Scan,
@@ -177,12 +178,12 @@ llvm::ArrayRef<KernelFamily> gpuFamilies();
 
 FamilyQuery queryGpuSortRuns, queryGpuDigits, queryGpuScan,
     queryAttentionDecode, queryAttentionHopper, queryAttentionBlackwell,
-    queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv, queryGemmHopper,
-    queryGemmBlackwell, queryConvHopper, queryConvBlackwell, queryConvMmaSync,
-    queryConvHalo, queryGemmMmaSync, queryGemmMmaScaled,
-    queryGemmBlackwellScaled, queryGpuContraction, queryGpuRows,
-    queryGpuColumns, queryGpuRowReduction, queryGpuColumnReduction,
-    queryGpuWindowTile, queryGpuWindow, queryGpuMap;
+    queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv,
+    queryGemmHopperCodes, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
+    queryConvBlackwell, queryConvMmaSync, queryConvHalo, queryGemmMmaSync,
+    queryGemmMmaScaled, queryGemmBlackwellScaled, queryGpuContraction,
+    queryGpuRows, queryGpuColumns, queryGpuRowReduction,
+    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {

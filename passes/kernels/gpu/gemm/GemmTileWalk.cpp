@@ -163,14 +163,18 @@ Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
     Arguments.push_back(
         cast<tile::FragmentType>(Fragment.getType()).getElement());
   }
-  auto Map =
-      tile::MapOp::create(W.B, W.Loc, To, Part,
-                          ValueRange{Where.Row, Where.Column}, Within, Others);
+  Values First = {Where.Row, Where.Column};
+  if (Where.Transposed) {
+    std::swap(First[0], First[1]);
+    std::swap(Within[0], Within[1]);
+  }
+  auto Map = tile::MapOp::create(W.B, W.Loc, To, Part, First, Within, Others);
   OpBuilder::InsertionGuard Guard(W.B);
   Block *Body = W.B.createBlock(&Map.getBody(), {}, Arguments,
                                 SmallVector<Location>(Arguments.size(), W.Loc));
-  Value Row = Body->getArgument(1);
-  Values At = indicesOf(W, P, Where.Batch, Row, Body->getArgument(2),
+  Value Row = Body->getArgument(Where.Transposed ? 2 : 1),
+        Column = Body->getArgument(Where.Transposed ? 1 : 2);
+  Values At = indicesOf(W, P, Where.Batch, Row, Column,
                         Where.Places ? Where.Places(Row) : Values());
   SmallVector<std::pair<Value, Value>> InBody;
   for (auto [Tensor, Element] :

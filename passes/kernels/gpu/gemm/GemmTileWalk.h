@@ -39,6 +39,8 @@ struct AccumulatorCoord {
   /// The indices of M's loops for a row, where rows are no linear index of
   /// them; null: they are.
   std::function<llvm::SmallVector<mlir::Value>(mlir::Value Row)> Places = {};
+  /// The fragment has columns as rows; `Columns` is not null.
+  bool Transposed = false;
 };
 
 /// `Columns` columns are kept inside as a whole where N is known to be a

@@ -26,6 +26,7 @@
 #ifndef KPC_PASSES_KERNELS_GPU_GEMM_GEMVTILE_H
 #define KPC_PASSES_KERNELS_GPU_GEMM_GEMVTILE_H
 
+#include "passes/kernels/gpu/gemm/CodeNumbers.h"
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
 #include "passes/schedule/GemvSchedule.h"
 
@@ -56,7 +57,10 @@ public:
   };
   GemvTile(GpuWriter &W, const GemmMatch &P, const schedule::GemvSchedule &S,
            Chip On)
-      : W(W), P(P), S(S), On(On) {}
+      : W(W), P(P), S(S), On(On) {
+    if (P.Codes)
+      Numbers.emplace(W, P.A.Element, *P.Codes, On.ConvertsFp8);
+  }
 
   /// Of a tile: half of the sums' where there are two products.
   int64_t resultColumns() const { return P.Second ? half() : S.columns(); }
@@ -129,19 +133,8 @@ private:
                     mlir::Value SecondMemory, const Matrix &Of,
                     const Place &From);
   mlir::Value numberOf(mlir::Value V);
-  double shift() const;
   mlir::Value ofColumn(mlir::Value Tile, const Matrix &Of, int64_t Block,
                        int64_t Slice);
-  Values numbersOf(llvm::ArrayRef<mlir::Value> Words);
-  mlir::Value selected(mlir::Value Word, int64_t Mask, int64_t Other,
-                       int64_t Table);
-  mlir::Value permuted(mlir::Value Low, mlir::Value High, int64_t Bytes);
-  mlir::Value bytesAsBf16(mlir::Value Two);
-  mlir::Value joined(mlir::Value Word, mlir::Value Mask, mlir::Value Other,
-                     int64_t Table);
-  mlir::Value shifted(mlir::Value Word, int64_t Right);
-  mlir::Value floatsOf(mlir::Value Word, int64_t Pair);
-  double factorOfCodes() const;
   Values sumsOfRows(const Values &Before, const Values &Rows);
   Values scaled(const Stage &From, int64_t Block, int64_t First,
                 llvm::ArrayRef<Values> Products, llvm::ArrayRef<Values> OfRows,
@@ -197,6 +190,7 @@ private:
   const GemmMatch &P;
   const schedule::GemvSchedule &S;
   const Chip On;
+  std::optional<CodeNumbers> Numbers; ///< of codes
   bool KContiguous = false, HasLower = true;
   mlir::Value Rows, Columns, Sum, RowStrideA, StrideB, Tiles, Slices;
   mlir::Value MemoryA, MemoryB, MemorySecondB;

@@ -43,18 +43,6 @@ namespace kpc::kernels {
 
 /// Columns of a tile of codes, and of a slice.
 static constexpr int64_t TileColumns = 8;
-/// Numbers whose last bit is worth 1, and their bits: 1024 in f16, 128 in bf16.
-/// The last bit of 64 in f16 is worth 1/16.
-static constexpr int64_t OneF16 = 1024, OneBf16 = 128, OneNibbleF16 = 64;
-static constexpr int64_t BitsF16 = 0x6400, BitsBf16 = 0x4300,
-                         BitsNibbleF16 = 0x5400;
-/// Powers of two in bf16.
-static constexpr int64_t BitsOfTwo120 = 0x7b80, BitsOfTwo112 = 0x7780;
-/// Tables of lop3: (a and b) or c, (a and b) xor c.
-static constexpr int64_t AndOr = 0xea, AndXor = 0x6a;
-/// What the highest bit of a code of 8 bits is worth.
-static constexpr int64_t SignBit = 128;
-
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -137,16 +125,6 @@ Value GemvTile::numberOf(Value V) {
                             : Value(arith::ExtFOp::create(W.B, W.Loc, F32, V));
 }
 
-/// What the operands of a product are more than their codes. Numbers of bf16
-/// and 8 bits are whole, -128 … 127.
-double GemvTile::shift() const {
-  if (P.Codes->Number)
-    return 0;
-  if (P.A.Element.isF16())
-    return P.Codes->Bits == 4 ? OneNibbleF16 : OneF16;
-  return P.Codes->Bits == 4 ? OneBf16 : -SignBit;
-}
-
 /// Of a thread's column in a slice, g, the scale or zero point of a block, as
 /// f32.
 Value GemvTile::ofColumn(Value Tile, const Matrix &Of, int64_t Block,
@@ -154,146 +132,6 @@ Value GemvTile::ofColumn(Value Tile, const Matrix &Of, int64_t Block,
   Value Loaded = load(VectorType::get({1}, Of.Element), Tile, W.index(0), Block,
                       G, Slice * TileColumns);
   return numberOf(vector::ExtractOp::create(W.B, W.Loc, Loaded, 0));
-}
-
-/// A thread's 8 weights of a column and 32 elements of K as four pairs, out of
-/// their one word (4 bits) or two (8 bits).
-GemvTile::Values GemvTile::numbersOf(ArrayRef<Value> Words) {
-  if (P.Codes->Number)
-    return {floatsOf(Words[0], 0), floatsOf(Words[0], 1), floatsOf(Words[1], 0),
-            floatsOf(Words[1], 1)};
-  Type Element = P.A.Element;
-  bool IsF16 = Element.isF16(), HasNibbles = P.Codes->Bits == 4;
-  auto Both = [&](int64_t Bits) { return i32(Bits << 16 | Bits); };
-  auto Taken = [&](Value Word, int64_t Mask, int64_t Large) {
-    return selected(Word, Mask, Large, AndOr);
-  };
-  Values Pairs;
-  for (int64_t I = 0; I < 4; ++I) {
-    if (HasNibbles) {
-      // The last bit of f16 is worth a sixteenth, so that 64 is large enough.
-      Value Word = shifted(Words[0], IsF16 ? 4 * I - 4 : 4 * I);
-      Pairs.push_back(IsF16 ? Taken(Word, 0x00f0, BitsNibbleF16)
-                            : Taken(Word, 0x000f, BitsBf16));
-    } else if (IsF16) {
-      // Two bytes below the upper one of the large number.
-      Pairs.push_back(
-          permuted(Words[I / 2], Both(BitsF16), I % 2 ? 0x5351 : 0x5250));
-    } else {
-      Pairs.push_back(bytesAsBf16(shifted(Words[I / 2], I % 2 * 8)));
-    }
-  }
-  return Pairs;
-}
-
-/// In each half of a word the bits of `Mask`, then those of `Other`, joined as
-/// the table of lop3 says. ptxas makes two operations of an `and` and an `or`
-/// with constants.
-Value GemvTile::selected(Value Word, int64_t Mask, int64_t Other,
-                         int64_t Table) {
-  auto Both = [&](int64_t Bits) { return i32(Bits << 16 | Bits); };
-  return joined(Word, Both(Mask), Both(Other), Table);
-}
-
-/// lop3 of three words.
-Value GemvTile::joined(Value Word, Value Mask, Value Other, int64_t Table) {
-  return NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{W.B.getI32Type()},
-                                   ValueRange{Word, Mask, Other}, ValueRange(),
-                                   "lop3.b32 {$w0}, {$r0}, {$r1}, {$r2}, " +
-                                       std::to_string(Table) + ";",
-                                   Value())
-      .getResult(0);
-}
-
-/// To lower bits, or to upper ones where `Right` is negative.
-Value GemvTile::shifted(Value Word, int64_t Right) {
-  return Right < 0 ? W.B.createOrFold<arith::ShLIOp>(W.Loc, Word, i32(-Right))
-                   : W.B.createOrFold<arith::ShRUIOp>(W.Loc, Word, i32(Right));
-}
-
-/// Four bytes by their numbers among those of two words.
-Value GemvTile::permuted(Value Low, Value High, int64_t Bytes) {
-  return NVVM::InlinePtxOp::create(
-             W.B, W.Loc, TypeRange{W.B.getI32Type()},
-             ValueRange{Low, High, i32(Bytes)}, ValueRange(),
-             "prmt.b32 {$w0}, {$r0}, {$r1}, {$r2};", Value())
-      .getResult(0);
-}
-
-/// The lower byte of each half less 128, as bf16. Such a number has 8 bits, so
-/// seven go into the mantissa of 128, and the eighth says what is taken off:
-/// 256 where it is 0, else 128.
-Value GemvTile::bytesAsBf16(Value Two) {
-  Type I32 = W.B.getI32Type();
-  auto Pair = VectorType::get({2}, P.A.Element);
-  auto Number = [&](Value Bits) -> Value {
-    return LLVM::BitcastOp::create(W.B, W.Loc, Pair, Bits);
-  };
-  Value Seven = Number(selected(Two, 0x007f, BitsBf16, AndOr)),
-        Off = Number(selected(Two, 0x0080, BitsBf16 | 0x8080, AndXor));
-  // Exact, and on every chip: sm_80 adds no pairs of bf16.
-  Value One = arith::ConstantOp::create(
-      W.B, W.Loc,
-      DenseElementsAttr::get(Pair, W.B.getFloatAttr(P.A.Element, 1.0)));
-  return LLVM::BitcastOp::create(
-      W.B, W.Loc, I32, LLVM::FMAOp::create(W.B, W.Loc, Seven, One, Off));
-}
-
-/// What the operands of a product have to be multiplied by. Exponents of E4M3
-/// count from 7, those of f16 from 15.
-double GemvTile::factorOfCodes() const {
-  bool IsSmaller = P.Codes->Number && P.A.Element.isF16() && !On.ConvertsFp8 &&
-                   isa<Float8E4M3FNType>(P.Codes->Number);
-  return IsSmaller ? 0x1p8 : 1;
-}
-
-/// Two codes of FP8, bytes 0 and 2 of a word or bytes 1 and 3, as numbers.
-Value GemvTile::floatsOf(Value Word, int64_t Pair) {
-  bool IsF16 = P.A.Element.isF16(),
-       IsE4M3 = isa<Float8E4M3FNType>(P.Codes->Number);
-  Type I32 = W.B.getI32Type();
-  auto Both = [&](int64_t Bits) { return i32(Bits << 16 | Bits); };
-  // A code of E5M2 is the upper byte of f16.
-  if (IsF16 && !IsE4M3)
-    return Pair ? W.B.createOrFold<arith::AndIOp>(W.Loc, Word, Both(0xff00))
-                : permuted(Word, i32(0), 0x2404);
-  if (IsF16 && On.ConvertsFp8) {
-    auto Bytes = VectorType::get({2}, W.B.getI8Type()),
-         Pairs = VectorType::get({2}, W.B.getI16Type());
-    Value All = LLVM::BitcastOp::create(
-        W.B, W.Loc, Pairs, permuted(Word, i32(0), Pair ? 0x4431 : 0x4420));
-    Value Two = LLVM::BitcastOp::create(
-        W.B, W.Loc, Bytes, vector::ExtractOp::create(W.B, W.Loc, All, 0));
-    return LLVM::BitcastOp::create(
-        W.B, W.Loc, I32,
-        NVVM::ConvertF8x2ToF16x2Op::create(
-            W.B, W.Loc, VectorType::get({2}, P.A.Element), Two,
-            /*relu=*/W.B.getBoolAttr(false), TypeAttr::get(P.Codes->Number)));
-  }
-  // Exponent and mantissa go to their places, the sign to its own.
-  int64_t Place = IsF16 ? 7 : IsE4M3 ? 4 : 5;
-  Value Magnitude = shifted(Word, Pair ? 8 - Place : -Place),
-        Sign = shifted(Word, Pair ? 0 : -8);
-  int64_t Mask = int64_t(0x7f) << Place;
-  if (IsF16)
-    return joined(Magnitude, Both(Mask),
-                  W.B.createOrFold<arith::AndIOp>(W.Loc, Sign, Both(0x8000)),
-                  AndOr);
-  // Exponents of bf16 count from 127. Its smallest numbers are subnormal, but a
-  // product in f32 would lose them. The factor has the sign.
-  int64_t Factor = IsE4M3 ? BitsOfTwo120 : BitsOfTwo112;
-  auto Two = VectorType::get({2}, P.A.Element);
-  auto Number = [&](Value Bits) -> Value {
-    return LLVM::BitcastOp::create(W.B, W.Loc, Two, Bits);
-  };
-  Value Small = Number(
-            W.B.createOrFold<arith::AndIOp>(W.Loc, Magnitude, Both(Mask))),
-        By = Number(selected(Sign, 0x8000, Factor, AndOr)),
-        Nothing = arith::ConstantOp::create(
-            W.B, W.Loc,
-            DenseElementsAttr::get(Two, W.B.getFloatAttr(P.A.Element, -0.0)));
-  return LLVM::BitcastOp::create(
-      W.B, W.Loc, I32, LLVM::FMAOp::create(W.B, W.Loc, Small, By, Nothing));
 }
 
 //===----------------------------------------------------------------------===//
@@ -326,14 +164,14 @@ GemvTile::Values GemvTile::scaled(const Stage &From, int64_t Block,
   bool HasShift = !OfRows.front().empty();
   for (int64_t Slice = First; Slice < std::min(First + 2, S.Slices); ++Slice) {
     Value Scale = ofColumn(From.Scales, P.Codes->Scales, Block, Slice), More;
-    if (double Factor = factorOfCodes(); Factor != 1)
+    if (double Factor = Numbers->factor(); Factor != 1)
       Scale = arith::MulFOp::create(W.B, W.Loc, Scale, Number(Factor));
     if (HasShift && P.Codes->Zeros)
       More = arith::SubFOp::create(
-          W.B, W.Loc, Number(-shift()),
+          W.B, W.Loc, Number(-Numbers->shift()),
           ofColumn(From.Zeros, *P.Codes->Zeros, Block, Slice));
     else if (HasShift)
-      More = Number(-shift() - double(codesOf(Slice).Offset));
+      More = Number(-Numbers->shift() - double(codesOf(Slice).Offset));
     for (auto [Half, OfHalf] : llvm::enumerate(Products))
       for (size_t Row = 0; Row < 2; ++Row) {
         size_t I = size_t(Slice - First) * 2 + Row;
@@ -360,7 +198,7 @@ GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
                                          W.B.getFloatAttr(W.B.getF32Type(), 0));
   bool HasShift = P.Codes->Zeros.has_value();
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
-    HasShift |= shift() + double(codesOf(Slice).Offset) != 0;
+    HasShift |= Numbers->shift() + double(codesOf(Slice).Offset) != 0;
   Values None(4, i32(0)), Start(4, Zero);
   for (int64_t Block = 0; Block < Blocks; ++Block) {
     SmallVector<SmallVector<Values>> Rows; // of each step
@@ -383,13 +221,14 @@ GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
         int64_t Part = Block * Steps + Step;
         if (First == 0)
           LoadRows(Part);
-        auto Numbers = [&](int64_t Slice) {
-          return Slice < S.Slices ? numbersOf(ArrayRef<Value>(Codes[Slice])
-                                                  .slice(Part * Words, Words))
-                                  : None;
+        auto PairsOf = [&](int64_t Slice) {
+          return Slice < S.Slices
+                     ? Numbers->pairsOf(ArrayRef<Value>(Codes[Slice])
+                                            .slice(Part * Words, Words))
+                     : None;
         };
         for (int64_t Pair = First; Pair < Last; ++Pair) {
-          Values One = Numbers(Pair * 2), Next = Numbers(Pair * 2 + 1);
+          Values One = PairsOf(Pair * 2), Next = PairsOf(Pair * 2 + 1);
           for (int64_t Half = 0; Half < Halves; ++Half)
             for (int64_t K = 0; K < 4; K += 2) {
               Values &Product = Products[(Pair - First) * Halves + Half];

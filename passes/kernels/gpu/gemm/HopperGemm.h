@@ -26,13 +26,15 @@ public:
   /// `SharedBytes`: the most shared memory of a block.
   mlir::LogicalResult emit(GpuLaunch &Launch, int64_t SharedBytes);
 
-private:
+protected:
   void setUpCluster();
   void takeShareOfK();
   void loadScalars();
+  void endRole();
+
+private:
   void consume(mlir::Value Group);
   void consumeInTurn(mlir::Value Group);
-  void endRole();
   /// Products that are under way, the stage that they read, and the next.
   struct StageProducts {
     mlir::Value Pending, Stage, Next;
@@ -53,6 +55,7 @@ private:
   mlir::Value subviewColumns(mlir::Value Tile, mlir::Value First);
   mlir::Value storeForSplitK(mlir::Value Group, mlir::Value Acc);
 
+protected:
   tile::FragmentType Acc;
 };
 

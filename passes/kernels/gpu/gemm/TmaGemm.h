@@ -140,9 +140,11 @@ protected:
   std::optional<ColumnVectors> Vectors;
   std::optional<ResidualTiles> Residual;
 
+  /// Needs the result's sizes.
+  void countTiles();
+
 private:
   mlir::Type elementOf(tile::ViewType View, unsigned Buffer) const;
-  void countTiles();
   /// Decides whether vectors are staged, and gives what their copies go
   /// through.
   Values addVectorViews(int64_t SharedBytes);
@@ -153,9 +155,11 @@ private:
   int64_t StagedRows = 0; ///< of one warpgroup and one store
   int64_t Readers = 0, MostShared = 0;
   llvm::SmallVector<GemmMatch::ColumnVector> StagedVectors;
+  mlir::Value RowTiles, ColumnTiles; ///< i32
+
+protected:
   mlir::BlockArgument ViewD;
   mlir::Value StagingTile;
-  mlir::Value RowTiles, ColumnTiles; ///< i32
   mlir::Value RowCount, ColumnCount;
   llvm::SmallVector<mlir::Attribute> TensorMaps;
 };
