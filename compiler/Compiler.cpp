@@ -219,7 +219,7 @@ void Compilation::tellOfCodes() {
     Report.Notes.push_back(
         "weights of GEMMs are codes of 4 bits, and are multiplied in the type "
         "of what they meet; GEMMs of typically more than 16 rows have them "
-        "dequantised in front");
+        "dequantised in front, but on sm_90a");
   auto Note = [&](bool Asked, auto Multiplies, StringRef Text) {
     SmallVector<std::string> Without;
     for (const target::Target *T : Targets)

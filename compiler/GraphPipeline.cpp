@@ -262,8 +262,10 @@ static void addSwitches(OpPassManager &Passes, const CompileOptions &Options,
 /// Few-row GEMMs read the codes of weights. `Tells` of those that do and that
 /// do not.
 static void addTiles(OpPassManager &Passes, const CompileOptions &Options,
-                     const PlanTools &Tools, bool Tells) {
+                     const target::TargetClass &For, const PlanTools &Tools,
+                     bool Tells) {
   graph::TileFewRowWeightsOptions Codes;
+  Codes.ManyRows = hasWgmma(For);
   if (isNarrow(Options))
     Codes.NarrowName = typeName(Options.Compute);
   Codes.Keep = keptNodes(Options);
@@ -330,7 +332,7 @@ static void addQuantisation(OpPassManager &Passes,
   }
   if (ReadsCodes) {
     Passes.addPass(graph::createFoldConstants(Tools.Fold));
-    addTiles(Passes, Options, Tools, /*Tells=*/false);
+    addTiles(Passes, Options, For, Tools, /*Tells=*/false);
   }
 }
 
@@ -432,7 +434,7 @@ static void addLegalisation(OpPassManager &Passes,
   addSwitches(Passes, Options, For, Tools);
   addWeightCodes(Passes, Options, Tools);
   if (hasTensorCores(For))
-    addTiles(Passes, Options, Tools, /*Tells=*/true);
+    addTiles(Passes, Options, For, Tools, /*Tells=*/true);
   graph::SinkScalesOptions Codes;
   Codes.Fp8 = target::multipliesFp8(For.first());
   Codes.Int8 = target::multipliesInt8(For.first());
@@ -531,10 +533,13 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   if (Options.Fuse && hasTensorCores(For)) {
     graph::FuseGatedMlpOptions Gates;
     graph::FuseRopeIntoGemmOptions Rope;
-    // By wgmma, one kernel was as fast or faster wherever it was measured.
-    if (!hasWgmma(For))
-      for (const target::Target *T : For.Targets)
+    // By wgmma, one kernel was as fast or faster wherever it was measured, but
+    // for weights of codes.
+    for (const target::Target *T : For.Targets) {
+      Gates.CodeTargets.emplace_back(T->Name);
+      if (!hasWgmma(For))
         Gates.Targets.emplace_back(T->Name);
+    }
     Rope.Targets = Gates.Targets;
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp(Gates));
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm(Rope));

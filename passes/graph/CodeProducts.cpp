@@ -119,19 +119,41 @@ StringRef graph::refusalOfInt8(MatmulOp Op, const shape::Facts &Facts) {
   return "";
 }
 
-StringRef graph::refusalOfTiles(MatmulOp Op, const shape::Facts &Facts) {
-  // With more rows weights are read too often; 8 elements are one access.
-  constexpr int64_t MostRows = 64, AccessElements = 8;
+/// What kernels ask for whatever the number of rows; 8 elements are one access.
+static StringRef refusalOfAnyTiles(MatmulOp Op) {
+  constexpr int64_t AccessElements = 8;
   SymbolicTensorType A = typeOf(Op.getA());
   if (A.getRank() != 2 || typeOf(Op.getB()).getRank() != 2)
     return "it is a batch of GEMMs";
-  const Expr &Rows = A.getDims()[0], &K = A.getDims()[1];
-  if (Facts.range(Rows).Max > MostRows ||
-      Facts.optimum(Rows).value_or(MostRows) > FewRows)
-    return "it has more rows than 16";
-  std::optional<int64_t> Depth = K.asConstant();
+  std::optional<int64_t> Depth = A.getStaticDim(1);
   if (!Depth || *Depth % AccessElements || *Depth < AccessElements)
     return "K is no multiple of 8";
+  return "";
+}
+
+bool graph::hasManyRows(MatmulOp Op, const shape::Facts &Facts) {
+  // With more rows weights are read too often.
+  constexpr int64_t MostRows = 64;
+  ArrayRef<Expr> A = typeOf(Op.getA()).getDims();
+  const Expr &Rows = A[A.size() - 2];
+  return Facts.range(Rows).Max > MostRows ||
+         Facts.optimum(Rows).value_or(MostRows) > FewRows;
+}
+
+StringRef graph::refusalOfTiles(MatmulOp Op, const shape::Facts &Facts) {
+  if (typeOf(Op.getA()).getRank() == 2 && hasManyRows(Op, Facts))
+    return "it has more rows than 16";
+  return refusalOfAnyTiles(Op);
+}
+
+StringRef graph::refusalOfTilesOfManyRows(MatmulOp Op,
+                                          const shape::Facts &Facts) {
+  std::optional<int64_t> Columns = typeOf(Op.getB()).getStaticDim(1);
+  if (StringRef Why = refusalOfAnyTiles(Op); !Why.empty())
+    return Why;
+  // TMA copies the result's rows.
+  if (!Columns || *Columns % ResultElements)
+    return "it may have more rows than 16, and N is no multiple of 8";
   return "";
 }
 

@@ -39,6 +39,13 @@ llvm::StringRef refusalOfInt8(ConvOp Op, const shape::Facts &Facts);
 /// empty: one does, whatever 16-bit floats they are multiplied by.
 llvm::StringRef refusalOfTiles(MatmulOp Op, const shape::Facts &Facts);
 
+/// Whether a GEMM has, or may have, more rows than such a kernel takes.
+bool hasManyRows(MatmulOp Op, const shape::Facts &Facts);
+
+/// The same of a kernel for any number of rows, which asks for more of columns.
+llvm::StringRef refusalOfTilesOfManyRows(MatmulOp Op,
+                                         const shape::Facts &Facts);
+
 /// `Product` times the scales of both operands, each a scalar, a vector along M
 /// or N, or null. The codes' product alone is no number of 16 bits: it is
 /// multiplied once, by the product of the scales.

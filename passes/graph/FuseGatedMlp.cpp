@@ -45,8 +45,9 @@ namespace {
 
 class Pairer {
 public:
-  Pairer(func::FuncOp Main, FusionCosts Costs)
-      : Main(Main), Costs(std::move(Costs)) {}
+  Pairer(func::FuncOp Main, FusionCosts Costs, FusionCosts CostsOfCodes)
+      : Main(Main), Costs(std::move(Costs)),
+        CostsOfCodes(std::move(CostsOfCodes)) {}
 
   void run() {
     for (RegionOp Region :
@@ -85,7 +86,7 @@ private:
   void merge(GemmRegion &Gate, GemmRegion &Up, unsigned Operand);
 
   func::FuncOp Main;
-  FusionCosts Costs;
+  FusionCosts Costs, CostsOfCodes;
   DenseSet<Operation *> Merged; ///< are there no more
 };
 
@@ -121,7 +122,8 @@ std::string Pairer::refusal(GemmRegion &Gate, GemmRegion &Up) const {
     return "the two weights differ in size or type";
   if (!isStored(typeOf(Up.Region.getOutputs()[0]).getElementType()))
     return "no kernel of two products stores its result's type";
-  if (auto Slower = Costs.whereGateIsSlower(Gate.size()))
+  const FusionCosts &Asked = Gate.Tiles ? CostsOfCodes : Costs;
+  if (auto Slower = Asked.whereGateIsSlower(Gate.size()))
     return "one kernel is no faster" + Slower->str();
   return {};
 }
@@ -172,12 +174,13 @@ struct FuseGatedMlpPass : graph::impl::FuseGatedMlpBase<FuseGatedMlpPass> {
     func::FuncOp Main = getOperation();
     if (!isGraphFunction(Main) || !Main.getBody().hasOneBlock())
       return;
-    auto All = targetsNamed(Targets, Main);
-    if (failed(All))
+    auto All = targetsNamed(Targets, Main),
+         OfCodes =
+             targetsNamed(CodeTargets.empty() ? Targets : CodeTargets, Main);
+    if (failed(All) || failed(OfCodes))
       return signalPassFailure();
-    Pairer(Main,
-           FusionCosts(*All, symbolFacts(Main->getParentOfType<ModuleOp>())))
-        .run();
+    shape::Facts Facts = symbolFacts(Main->getParentOfType<ModuleOp>());
+    Pairer(Main, FusionCosts(*All, Facts), FusionCosts(*OfCodes, Facts)).run();
   }
 };
 

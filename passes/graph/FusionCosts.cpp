@@ -9,6 +9,7 @@
 #include "passes/graph/FusionCosts.h"
 
 #include "passes/schedule/BlackwellSchedule.h"
+#include "passes/schedule/CodesSchedule.h"
 #include "passes/schedule/GemvSchedule.h"
 #include "passes/schedule/MemoryRate.h"
 
@@ -78,6 +79,23 @@ schedule::MmaSyncShape FusionCosts::shapeOf(const FusedGemmSize &Size,
   return Shape;
 }
 
+/// The same of weights of codes, by the family of any number of rows.
+double FusionCosts::costOfCodes(const FusedGemmSize &Size, const Kernel &Of,
+                                const target::Target &T) const {
+  schedule::CodesShape Shape;
+  Shape.M = rowsOf(Size);
+  Shape.N = Size.Columns;
+  Shape.K = Size.K;
+  Shape.Products = Of.Products;
+  Shape.Bits = Size.CodeBits;
+  Shape.Block = Size.Block;
+  Shape.ScaleBytes = Size.K > Size.Block ? Size.ScaleBytes : 0;
+  Shape.ZeroBytes = Size.ZeroBytes;
+  Shape.EpilogueBytes = Of.HasResidual ? ElementBytes : 0;
+  auto Ranked = schedule::rankCodesSchedules(Shape, T);
+  return Ranked.empty() ? INFINITY : Ranked.front().Total;
+}
+
 /// Models of GEMMs count what the second cache gives, not memory.
 double FusionCosts::costOf(const FusedGemmSize &Size, const Kernel &Of,
                            const target::Target &T) const {
@@ -98,12 +116,17 @@ double FusionCosts::costOf(const FusedGemmSize &Size, const Kernel &Of,
     Few.ZeroBytes = Size.ZeroBytes;
   }
   bool IsPlain = Of.Products == 1 && !Of.RotateHalf;
-  if (schedule::isForFewRows(Rows, Facts.range(Size.Rows).Max, IsPlain))
+  double FewCost = INFINITY;
+  // Sizes of codes that are not typical have variants of their own.
+  if (Size.CodeBits
+          ? Rows <= TypicalFewRows
+          : schedule::isForFewRows(Rows, Facts.range(Size.Rows).Max, IsPlain))
     if (auto Ranked = schedule::rankGemvSchedules(Few, T); !Ranked.empty())
-      return Ranked.front().Total;
-  // No other family reads codes.
+      FewCost = Ranked.front().Total;
+  if (!Size.CodeBits && !std::isinf(FewCost))
+    return FewCost;
   if (Size.CodeBits)
-    return INFINITY;
+    return std::min(FewCost, costOfCodes(Size, Of, T));
   int64_t Moved = Rows * Size.K + Columns * Size.K +
                   Rows * Size.Columns * (Of.HasResidual ? 2 : 1);
   return std::max(bestOfGemms(shapeOf(Size, Of), T),

@@ -66,6 +66,8 @@ private:
   };
   schedule::MmaSyncShape shapeOf(const FusedGemmSize &Size,
                                  const Kernel &Of) const;
+  double costOfCodes(const FusedGemmSize &Size, const Kernel &Of,
+                     const target::Target &T) const;
   double costOf(const FusedGemmSize &Size, const Kernel &Of,
                 const target::Target &T) const;
   int64_t rowsOf(const FusedGemmSize &Size) const;

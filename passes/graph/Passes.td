@@ -230,9 +230,12 @@ def TileFewRowWeights : Pass<"tile-few-row-weights", "::mlir::func::FuncOp"> {
     For GEMMs of 16 rows typically, 64 at most, in 16 bits (with `narrow`, f32 as
     well, which set-precision stores so): integers of 4 and 8 bits and finite
     FP8, with blocks of whole 32 elements of K. Others are dequantised by a kernel
-    of their own. Of FP8 a scale may also be a factor of the whole sum.
+    of their own. Of FP8 a scale may also be a factor of the whole sum. With
+    `many-rows` those of any number of rows read codes, if N is a multiple of 8,
+    and blocks divide 128 elements of K or are whole multiples of these.
   }];
   let options = [
+    Option<"ManyRows", "many-rows", "bool", "false", "Kernels of any number of rows read codes: all targets have wgmma">,
     Option<"NarrowName", "narrow", "std::string", "\"\"", "f16 or bf16: how f32 values are to be stored">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">,
     Option<"Tells", "tell", "bool", "true", "Remarks say which GEMMs read codes, and which do not">
@@ -449,12 +452,13 @@ def FuseGatedMlp : Pass<"fuse-gated-mlp", "::mlir::func::FuncOp"> {
     first's result element by element: `silu(x*w) * (x*v)`. One region with both
     writes the result alone. It is for targets with wgmma, tcgen05 or mma.sync,
     whose builders keep both accumulators, as the GEMV's do, and for operands of
-    16 bits, or two weights of codes that few rows read. Where `targets` names some, all without wgmma, it is done where the
-    cost models of all of them say that it gains. What is refused is a remark of
-    category `recognition`.
+    16 bits, or two weights of codes. Where `targets` names some, all without wgmma,
+    it is done where the cost models of all of them say that it gains. Of codes,
+    `code-targets` are asked. What is refused is a remark of category `recognition`.
   }];
   let options = [
-    ListOption<"Targets", "targets", "std::string", "Targets without wgmma as --arch names them; none: the target has it">
+    ListOption<"Targets", "targets", "std::string", "Targets without wgmma as --arch names them; none: the target has it">,
+    ListOption<"CodeTargets", "code-targets", "std::string", "Those for weights of codes; none: the same">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

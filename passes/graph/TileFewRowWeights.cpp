@@ -22,7 +22,8 @@
 ///
 /// Where a GEMM has typically 16 rows or fewer, the bytes of its weights bound
 /// its time. Then it reads codes, in tiles that are made when the artifact is
-/// written; with more rows, a kernel in front of it dequantises them.
+/// written. With more rows it reads them where all targets have wgmma; on other
+/// chips, a kernel in front of it dequantises them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -408,6 +409,12 @@ struct TileFewRowWeightsPass
       SmallVector<Quantised> Parts;
       if (Why.empty())
         Parts = read(Op, Why);
+      if (ManyRows && hasManyRows(Op, Facts) &&
+          !llvm::all_of(Parts, fitsStages)) {
+        Why = "it may have more rows than 16, and blocks do not divide 128 "
+              "elements of K, nor are of whole ones";
+        Parts.clear();
+      }
       if (llvm::any_of(Parts, [&](const Quantised &Q) {
             return Q.Number && !isFinite(Q);
           })) {
@@ -422,7 +429,7 @@ struct TileFewRowWeightsPass
         Tiling::write(Parts, Element.isF32() ? *Narrow : Element);
       }
       if (Tells)
-        tell(Op, Why);
+        tell(Op, Why, hasManyRows(Op, Facts));
     }
   }
 
@@ -444,7 +451,15 @@ private:
                     (Element.isF32() && !NarrowName.empty() && !Kept.match(Op));
     if (!IsNarrow)
       return "it multiplies no 16-bit numbers";
-    return refusalOfTiles(Op, Facts);
+    return ManyRows && hasManyRows(Op, Facts)
+               ? refusalOfTilesOfManyRows(Op, Facts)
+               : refusalOfTiles(Op, Facts);
+  }
+
+  /// Kernels of many rows take 128 elements of K at a time.
+  static bool fitsStages(const Quantised &Q) {
+    constexpr int64_t Step = 128;
+    return Q.Block >= Q.K || Step % Q.Block == 0 || Q.Block % Step == 0;
   }
 
   /// set-precision narrows such an input for products of LeastFlops and more.
@@ -455,11 +470,13 @@ private:
     return isa<BlockArgument>(A) && typeOf(A).getElementType().isF32();
   }
 
-  static void tell(MatmulOp Op, StringRef Why) {
+  static void tell(MatmulOp Op, StringRef Why, bool IsMany) {
     if (Why.empty())
       remark::passed(Op.getLoc(),
                      remark::RemarkOpts::name("tiled").category("quantisation"))
-          << "Few rows are multiplied with a weight of codes."
+          << (IsMany ? "Rows, many or few, are multiplied with a weight of "
+                       "codes."
+                     : "Few rows are multiplied with a weight of codes.")
           << (readsWideInput(Op)
                   ? " The model's input is f32: products of fewer than 4 "
                     "million operations are loops that read codes, because a "

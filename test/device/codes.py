@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of few rows with weights of 4 and 8 bits, FP8 among them, for time_codes.py: writes a model of each, and compiles it.
+"""Products of few and of many rows with weights of 4 and 8 bits, FP8 among them, for time_codes.py: writes a model of each, and compiles it.
 
     python3 codes.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
 
@@ -22,6 +22,8 @@ from code_values import weights
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
 SHAPES = [(4096, 4096), (4096, 14336), (14336, 4096)]
 GATES = [(2048, 8192), (4096, 14336)]
+# More rows than the kernel of few rows is for.
+MANY = (32, 64, 128, 256, 512, 1024, 4096)
 # Of a chain: K and N of its GEMMs in turn, how often, and the weights in bf16, which serve again once they fill a second cache thrice.
 CHAINS = {"square": ([(4096, 4096)], 16, 6), "wide": ([(4096, 14336), (14336, 4096)], 3, 2)}
 
@@ -141,14 +143,14 @@ def gate_model(rows, total, columns, element, function="Sigmoid", bits=4, block=
 def case(rows, shape, element, bits, block):
     total, columns = shape
     name = f"{rows}x{total}x{columns}.{element}.int{bits}.{block}"
-    return {"name": name, "purpose": "speed", "rows": rows, "sum": total, "columns": columns, "type": element, "bits": bits, "block": block,
+    return {"name": name, "purpose": "many" if rows in MANY else "speed", "rows": rows, "sum": total, "columns": columns, "type": element, "bits": bits, "block": block,
             "dims": [], "model": lambda: model(rows, total, columns, element, bits, block)}
 
 
 def fp8_case(rows, shape, element, number, block):
     total, columns = shape
     name = f"{rows}x{total}x{columns}.{element}.{number}.{block}"
-    return {"name": name, "purpose": "speed", "rows": rows, "sum": total, "columns": columns, "type": element, "bits": 8, "block": block,
+    return {"name": name, "purpose": "many" if rows in MANY else "speed", "rows": rows, "sum": total, "columns": columns, "type": element, "bits": 8, "block": block,
             "number": number, "dims": [], "model": lambda: model(rows, total, columns, element, 8, block, spelling="axis0", number=number)}
 
 
@@ -217,6 +219,8 @@ def cases():
             yield from gate_cases(rows, shape, 4)
             yield from gate_cases(rows, shape, 8)
             yield from gate_cases(rows, shape, 8, "e4m3")
+        for rows in (128, 1024):
+            yield from gate_cases(rows, shape, 4)
     for kind in CHAINS:
         for rows in (1, 4, 16):
             for bits in (4, 8):
@@ -228,6 +232,13 @@ def cases():
             yield case(rows, shape, "bf16", 4, 128)
             yield case(rows, shape, "bf16", 8, 128)
             yield fp8_case(rows, shape, "bf16", "e4m3", 128)
+            yield gemv.case("peer", (rows, *shape), "bf16", True, False)
+        for rows in MANY:
+            yield case(rows, shape, "bf16", 4, 128)
+            if rows in (128, 1024):
+                yield case(rows, shape, "bf16", 8, 128)
+                yield fp8_case(rows, shape, "bf16", "e4m3", 128)
+                yield case(rows, shape, "fp16", 4, 32)
             yield gemv.case("peer", (rows, *shape), "bf16", True, False)
         yield case(1, shape, "fp16", 4, 32)
         for rows in (1, 16):

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of few rows with weights of 4 and 8 bits, FP8 among them, beside kpc's own in bf16 and PyTorch's with 4 bits: right, and how fast.
+"""Products of few and of many rows with weights of 4 and 8 bits, FP8 among them, beside kpc's own in bf16 and PyTorch's with 4 bits: right, and how fast.
 
     python3 time_codes.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 15] [--only REGEX]
 

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One artifact at many sizes, each with the kernel that is for it, on the emulator.   variants.py KPC DRIVER TARGET FOLDER
 
-A product whose number of rows is dynamic, and two attentions. `kpc inspect` says which kernels a size has, `kpc verify`
+A product whose number of rows is dynamic, one with a weight of codes, and two attentions. `kpc inspect` says which kernels a size has, `kpc verify`
 compares the emulated run with the model on the host at the ends of each kernel's range. Ends with 77 where onnx is not
 installed.
 """
@@ -23,6 +23,7 @@ except ImportError:
     sys.exit(77)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "device"))
+import codes  # noqa: E402
 import gemv  # noqa: E402
 
 
@@ -38,6 +39,7 @@ def attention(depth=64, heads=2):
 
 # name, model, dims, sizes that are tried beside the ends of ranges
 CASES = [("rows", gemv.model("rows", 1032, 520, "bf16", True, True), {"rows": "1..2048:opt=512"}, [{"rows": 37}]),
+         ("codes", codes.model("rows", 520, 1032, "bf16", bits=4, block=128, zeros=True, bias=True), {"rows": "1..2048:opt=512"}, [{"rows": 37}]),
          ("attention", attention(), {"batch": "1..8:opt=1", "queries": "1..512:opt=256", "keys": "1..512:opt=256"},
           [{"batch": 3, "queries": 1, "keys": 40}, {"batch": 1, "queries": 70, "keys": 200}])]
 
