@@ -412,17 +412,30 @@ DenseSet<Value> StorageChoice::valuesToNarrow() const {
   return Free;
 }
 
+/// Whether a column of codes has several scales.
+bool hasBlocks(DequantiseTilesOp Op) {
+  return typeOf(Op.getScales()).getDims().front() != shape::Expr(1);
+}
+
 /// Tensor cores, and kernels of few rows, take factors of one type: what a
 /// narrow weight is multiplied with is narrow, too, however small.
 void StorageChoice::narrowBesideWeights() {
   DenseSet<Value> Free = valuesToNarrow();
   Func.walk([&](RegionOp Region) {
     for (Operation &Op : Region.getBody().front()) {
-      // Kernels of few rows multiply what codes stand for in 16 bits.
-      bool AreTiles = isa<MatmulOp>(Op) &&
-                      Op.getOperand(1).getDefiningOp<DequantiseTilesOp>();
+      // Kernels multiply what codes stand for in 16 bits, and so the codes by
+      // the scales of their blocks.
+      auto Tiles = isa<MatmulOp>(Op)
+                       ? Op.getOperand(1).getDefiningOp<DequantiseTilesOp>()
+                       : DequantiseTilesOp();
+      bool AreTiles = bool(Tiles);
       if (!AreTiles && HeavyContractions::workOf(&Op, Facts) == 0)
         continue;
+      if (AreTiles && hasBlocks(Tiles)) {
+        Value Scales = rootOfOperand(Region, Tiles.getScales());
+        if (Scales && Free.contains(Scales))
+          Narrow.insert(Scales);
+      }
       Value Left = rootOfOperand(Region, Op.getOperand(0)),
             Right =
                 AreTiles ? Value() : rootOfOperand(Region, Op.getOperand(1));

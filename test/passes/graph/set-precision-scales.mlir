@@ -1,6 +1,8 @@
 // RUN: kpc-opt %s --set-precision | FileCheck %s
+// RUN: kpc-opt %s --set-precision=wide-share=1 | FileCheck %s
 
-// Scales of the columns of codes stay f32, whose least ones 16 bits have no numbers for; those of blocks are narrow.
+// Scales of the columns of codes stay f32, whose least ones 16 bits have no numbers for; those of blocks are narrow, however
+// small a share of the weights they are: kernels take them in the type of the other factor.
 !x = !graph.tensor<[4, 256], f16>
 !c = !graph.tensor<[128, 4, 512], ui8>
 !s = !graph.tensor<[1, 1024], f32>
