@@ -535,11 +535,9 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     graph::FuseRopeIntoGemmOptions Rope;
     // By wgmma, one kernel was as fast or faster wherever it was measured, but
     // for weights of codes.
-    for (const target::Target *T : For.Targets) {
-      Gates.CodeTargets.emplace_back(T->Name);
-      if (!hasWgmma(For))
-        Gates.Targets.emplace_back(T->Name);
-    }
+    auto &Asked = hasWgmma(For) ? Gates.CodeTargets : Gates.Targets;
+    for (const target::Target *T : For.Targets)
+      Asked.emplace_back(T->Name);
     Rope.Targets = Gates.Targets;
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp(Gates));
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm(Rope));

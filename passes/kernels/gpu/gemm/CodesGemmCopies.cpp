@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/gemm/CodesGemm.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
