@@ -153,6 +153,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     populateClusterPatterns(Types, Patterns, Place);
     populateMmaPatterns(Types, Patterns, Place);
     populateFragmentPatterns(Types, Patterns, Place);
+    populateFragmentMovePatterns(Types, Patterns, Place);
     populateApplyPatterns(Types, Patterns, Place);
     populateTensorMemoryPatterns(Types, Patterns, Place);
     populateTensorScalePatterns(Types, Patterns, Place);

@@ -163,6 +163,9 @@ void populateMmaPatterns(const mlir::TypeConverter &Types,
 void populateFragmentPatterns(const mlir::TypeConverter &Types,
                               mlir::RewritePatternSet &Patterns,
                               const ThreadPlace &Place);
+void populateFragmentMovePatterns(const mlir::TypeConverter &Types,
+                                  mlir::RewritePatternSet &Patterns,
+                                  const ThreadPlace &Place);
 void populateApplyPatterns(const mlir::TypeConverter &Types,
                            mlir::RewritePatternSet &Patterns,
                            const ThreadPlace &Place);
