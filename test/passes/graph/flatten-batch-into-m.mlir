@@ -52,7 +52,7 @@ module {
     return %2 : !y
   }
 
-  // Some of the heads, in halves: what is split stays behind what is taken.
+  // Some of the heads, in halves: what is split comes after what is taken.
   // CHECK-LABEL: func.func @halves
   // CHECK: %[[H:.*]] = graph.reshape %arg0 : <["b*s", 96], f32> to <[b, s, 6, 16], f32>
   // CHECK: %[[S:.*]] = graph.slice %[[H]] start <[0, 0, 4, 0]> step [1, 1, 1, 1] : <[b, s, 6, 16], f32> to <[b, s, 1, 16], f32>

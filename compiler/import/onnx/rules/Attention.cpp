@@ -218,7 +218,7 @@ Value Attention::allowed() {
   }
   if (Valid)
     Both(N.compare(Predicate::lt, Key, Count));
-  // All see those in front.
+  // All see those before the first.
   if (Before && Seen)
     Seen = N.binary<OrOp>(
         N.compare(Predicate::lt, Column, N.scalarInt(Before, N.i64())), Seen);

@@ -37,7 +37,7 @@ Value KeyCache::write(Value Past, Value New) const {
   Value Row = N.iota({Rows, Expr(1)}, 0, N.i64());
   Value Start = N.reshape(First, {Sizes[0], Expr(1), Expr(1), Expr(1)});
   Value Zero = N.scalarInt(0, N.i64());
-  // Indices behind the last row are that row's.
+  // Indices after the last row are that row's.
   auto RowsOf = [&](Value From, Value Index) {
     return N.gatherElements(From, N.broadcast(Index, Sizes), 2);
   };

@@ -32,8 +32,8 @@ struct Scalar {
   AffineMap Loops;
 };
 
-/// What an op of loops computes in front of copies; none for what is in memory,
-/// filled, or reduced.
+/// What an op of loops computes, which casts may follow; none for what is in
+/// memory, filled, or reduced.
 std::optional<Scalar> computedAt(Place At) {
   while (auto Cast = At.Tensor.getDefiningOp<tensor::CastOp>())
     At.Tensor = Cast.getSource();
@@ -44,7 +44,7 @@ std::optional<Scalar> computedAt(Place At) {
   return Scalar{Op.getBody()->getTerminator()->getOperand(0), Op, At.Map};
 }
 
-/// The operand behind a scalar that is one; none where it is computed.
+/// The operand that a scalar is an element of; none where it is computed.
 std::optional<Place> operandBehind(const Scalar &S) {
   auto Argument = dyn_cast<BlockArgument>(S.V);
   linalg::GenericOp Op = S.Of;
@@ -163,7 +163,7 @@ private:
   }
 
   /// `left - right` is f · key + g · query + rest. So with `≥ 0` and f = 1 keys
-  /// begin at - g · query - rest, and with f = -1 they end behind
+  /// begin at - g · query - rest, and with f = -1 they end after
   /// g · query + rest.
   void limit(const Scalar &Left, const Scalar &Right, bool Less, bool Strict) {
     auto Growth = [&](unsigned Dim) -> std::optional<int64_t> {
