@@ -123,7 +123,11 @@ void expectNoLoss(const Convolution &C, const char *Chip,
 class ConvKernel : public ::testing::TestWithParam<Convolution> {};
 
 TEST_P(ConvKernel, IsAssembledWithoutLoss) {
-  expectNoLoss(GetParam(), "sm_90a", {"wgmma.mma_async", ".im2col"});
+  // Tiles of images are faster for a first layer, which other sizes may not be.
+  bool IsFirst = std::string(GetParam().Name) == "first";
+  expectNoLoss(GetParam(), "sm_90a", {"wgmma.mma_async", ".im2col"},
+               IsFirst ? "conv 192x64x32 stages 11 group_m 3 cluster 2"
+                       : nullptr);
 }
 
 TEST_P(ConvKernel, IsAssembledWithTensorMemory) {
