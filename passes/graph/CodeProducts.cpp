@@ -146,8 +146,7 @@ StringRef graph::refusalOfTiles(MatmulOp Op, const shape::Facts &Facts) {
   return refusalOfAnyTiles(Op);
 }
 
-StringRef graph::refusalOfTilesOfManyRows(MatmulOp Op,
-                                          const shape::Facts &Facts) {
+StringRef graph::refusalOfTilesOfManyRows(MatmulOp Op) {
   std::optional<int64_t> Columns = typeOf(Op.getB()).getStaticDim(1);
   if (StringRef Why = refusalOfAnyTiles(Op); !Why.empty())
     return Why;

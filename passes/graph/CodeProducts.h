@@ -43,8 +43,7 @@ llvm::StringRef refusalOfTiles(MatmulOp Op, const shape::Facts &Facts);
 bool hasManyRows(MatmulOp Op, const shape::Facts &Facts);
 
 /// The same of a kernel for any number of rows, which asks for more of columns.
-llvm::StringRef refusalOfTilesOfManyRows(MatmulOp Op,
-                                         const shape::Facts &Facts);
+llvm::StringRef refusalOfTilesOfManyRows(MatmulOp Op);
 
 /// `Product` times the scales of both operands, each a scalar, a vector along M
 /// or N, or null. The codes' product alone is no number of 16 bits: it is

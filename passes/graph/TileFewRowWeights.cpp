@@ -451,9 +451,13 @@ private:
                     (Element.isF32() && !NarrowName.empty() && !Kept.match(Op));
     if (!IsNarrow)
       return "it multiplies no 16-bit numbers";
-    return ManyRows && hasManyRows(Op, Facts)
-               ? refusalOfTilesOfManyRows(Op, Facts)
-               : refusalOfTiles(Op, Facts);
+    if (!ManyRows || !hasManyRows(Op, Facts))
+      return refusalOfTiles(Op, Facts);
+    // Of many rows Tensor Cores multiply the codes of both (sink-scales).
+    if (CodeOperand::read(Op->getOpOperand(0), A.getRank() - 2) &&
+        CodeOperand::read(Op->getOpOperand(1), 1))
+      return "it may have more rows than 16, and both factors are codes";
+    return refusalOfTilesOfManyRows(Op);
   }
 
   /// Kernels of many rows take 128 elements of K at a time.

@@ -49,6 +49,8 @@ struct CodesSchedule : GemmSchedule {
 
   /// Warpgroups that multiply, 64 columns of each product a group.
   int64_t groups() const { return TileN / (64 * Products); }
+  /// The family's own; nobody asks for it through the base.
+  // NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
   int64_t threads() const { return 128 * (1 + groups()); }
   /// Rows that one block stores, and those of one store.
   int64_t storedRows() const { return TileM / SplitK; }
@@ -58,6 +60,8 @@ struct CodesSchedule : GemmSchedule {
   int64_t rowStageBytes() const { return TileM * DepthOfRows * 2; }
   int64_t codeStageBytes(const CodesShape &Shape) const;
   int64_t sharedBytes(const CodesShape &Shape) const;
+  /// The same.
+  // NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
   std::string str() const;
 };
 

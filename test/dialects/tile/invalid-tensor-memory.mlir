@@ -510,7 +510,7 @@ gpu.module @m {
 // -----
 
 func.func @f(%f: !tile.fragment<[128, 64], bf16, tmem_32x32b>, %t: !tile.smem<[128, 64], bf16, swizzle 128>) {
-  // expected-error @below {{'tile.store_shared' op of tmem_32x32b expected no 'in pairs'}}
+  // expected-error @below {{'tile.store_shared' op of tmem_32x32b expected no 'in pairs' and no 'transposed'}}
   tile.store_shared %f into %t in pairs : !tile.fragment<[128, 64], bf16, tmem_32x32b>, !tile.smem<[128, 64], bf16, swizzle 128>
   return
 }

@@ -49,3 +49,19 @@ module attributes {graph.symbols = {n = {max = 4096, min = 1, optimum = 1}}} {
     return %y : !graph.tensor<[n, 24], f16>
   }
 }
+
+// -----
+
+// Where x is codes as well, Tensor Cores multiply both (sink-scales).
+module attributes {graph.symbols = {n = {max = 4096, min = 1, optimum = 1}}} {
+  // CHECK-LABEL: func @both
+  // CHECK-NOT: graph.dequantise_tiles
+  func.func @both(%x: !graph.tensor<[n, 256], i8>, %s: !graph.tensor<[24, 1], f16>) -> !graph.tensor<[n, 24], f16> {
+    %w = graph.weight "m#w" [] : !graph.tensor<[24, 256], i8>
+    %d = graph.dequantise %w scales %s blocks [1, 256] : !graph.tensor<[24, 256], i8>, !graph.tensor<[24, 1], f16> to <[24, 256], f16>
+    %t = graph.transpose %d [1, 0] : <[24, 256], f16>
+    %f = graph.cast %x to f16 : !graph.tensor<[n, 256], i8>
+    %y = graph.matmul %f, %t : <[n, 256], f16>, <[256, 24], f16>
+    return %y : !graph.tensor<[n, 24], f16>
+  }
+}
