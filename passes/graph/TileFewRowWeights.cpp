@@ -23,7 +23,7 @@
 /// Where a GEMM has typically 16 rows or fewer, the bytes of its weights bound
 /// its time. Then it reads codes, in tiles that are made when the artifact is
 /// written. With more rows it reads them where all targets have wgmma; on other
-/// chips, a kernel in front of it dequantises them.
+/// chips, a kernel before it dequantises them.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -69,7 +69,7 @@ double stepCycles(const CodesSchedule &S) {
     Base += SecondWeightCycles + SecondOfMoreCycles * More;
   double Alone =
              Products * (S.groups() == 1 ? ProductFactorOfOne : ProductFactor),
-         OfBytes = S.Bits == 8 ? ByteCycles * double(S.TileN / 64) : 0;
+         OfBytes = S.Bits == 8 ? ByteCycles * double(S.TileN) / 64 : 0;
   return std::max(Alone, Base + SharedCycles * Products) + OfBytes;
 }
 
