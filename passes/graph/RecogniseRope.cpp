@@ -114,7 +114,7 @@ struct Rope {
   static std::optional<Rope> read(ConcatOp Concat, RotateHalf Halves,
                                   StringRef &Why);
   /// With pairs in the other order as a slice.
-  static std::optional<Rope> readSplit(SliceOp Exchanged);
+  static std::optional<Rope> readSplit(SliceOp PairOfX);
 
   /// Of x where it is heads `First` to `First + Count` of another tensor.
   SliceOp Heads = {};
@@ -128,13 +128,12 @@ Value otherFactor(MulOp Mul, Value One) {
   return Mul.getA() == One ? Mul.getB() : Mul.getA();
 }
 
-/// `X` times a cosine, and `Exchanged`, its pairs in the other order, times a
+/// `X` times a cosine, and `PairOfX`, the other element of each pair, times a
 /// sine.
-std::optional<Rope> sumOf(Value X, Value Exchanged, const RotateHalf &Halves,
+std::optional<Rope> sumOf(Value X, Value PairOfX, const RotateHalf &Halves,
                           StringRef &Why) {
-  auto Rotated = Exchanged.hasOneUse()
-                     ? dyn_cast<MulOp>(*Exchanged.user_begin())
-                     : MulOp();
+  auto Rotated =
+      PairOfX.hasOneUse() ? dyn_cast<MulOp>(*PairOfX.user_begin()) : MulOp();
   if (!Rotated || !Rotated->hasOneUse()) {
     Why = "they are not multiplied by a sine alone";
     return std::nullopt;
@@ -149,7 +148,7 @@ std::optional<Rope> sumOf(Value X, Value Exchanged, const RotateHalf &Halves,
     Why = "what is added to them is not the whole by a cosine";
     return std::nullopt;
   }
-  return Rope{Halves, otherFactor(Straight, X), otherFactor(Rotated, Exchanged),
+  return Rope{Halves, otherFactor(Straight, X), otherFactor(Rotated, PairOfX),
               Sum};
 }
 
@@ -181,9 +180,9 @@ bool isSameBut(Value V, size_t Count) {
   return withoutOnes(From).empty();
 }
 
-std::optional<Rope> Rope::readSplit(SliceOp Exchanged) {
-  int64_t Pairs = rotatedPairs(Exchanged);
-  auto View = Exchanged.getX().getDefiningOp<ReshapeOp>();
+std::optional<Rope> Rope::readSplit(SliceOp PairOfX) {
+  int64_t Pairs = rotatedPairs(PairOfX);
+  auto View = PairOfX.getX().getDefiningOp<ReshapeOp>();
   if (!Pairs || !View || !isFloat(typeOf(View.getY()).getElementType()))
     return std::nullopt;
   SymbolicTensorType From = typeOf(View.getX()), To = typeOf(View.getY());
@@ -196,7 +195,7 @@ std::optional<Rope> Rope::readSplit(SliceOp Exchanged) {
                        withoutOnes(To.getDims().drop_back(2))))
     return std::nullopt;
   StringRef Why;
-  std::optional<Rope> Found = sumOf(View.getY(), Exchanged.getY(),
+  std::optional<Rope> Found = sumOf(View.getY(), PairOfX.getY(),
                                     {View.getX(), false, false, Half}, Why);
   if (!Found)
     return std::nullopt;

@@ -242,12 +242,9 @@ std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
                          leastLiveTaps(Shape.Channels, S.TileK))
              .empty())
       S.GroupM = int64_t(clustersAtOnce(S.blocks(), T));
-    int64_t Room = roomForStages(S, Shape, T, MostResidualTiles);
-    if (Room < EnoughStages)
-      Room = roomForStages(S, Shape, T, S.leastResidualTiles());
-    if (S.StagesResidual && Room < EnoughStages)
-      return;
-    S.Stages = std::min(Room, MaxStages);
+    S.Stages =
+        S.stagesBeside(roomForStages(S, Shape, T, MostResidualTiles),
+                       roomForStages(S, Shape, T, S.leastResidualTiles()));
     // A wider tile spills what the epilogue reads; beside sums of FP8, which
     // are kept twice, 128 columns spill 20 bytes.
     int64_t Widest =

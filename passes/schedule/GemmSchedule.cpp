@@ -58,6 +58,11 @@ void GemmSchedule::takeTile(std::string_view &Rest) {
     Rest.remove_prefix(ResidualText.size());
 }
 
+int64_t GemmSchedule::stagesBeside(int64_t OfMost, int64_t OfFewest) const {
+  int64_t Room = OfMost < EnoughStages ? OfFewest : OfMost;
+  return StagesResidual && Room < EnoughStages ? 0 : std::min(Room, MaxStages);
+}
+
 std::string GemmSchedule::tileText() const {
   char Text[160];
   std::snprintf(Text, sizeof Text, " %ldx%ldx%ld stages %ld group_m %ld",
@@ -317,12 +322,9 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
   // Of equals the first is taken: two warpgroups that multiply before three,
   // which have fewer registers, and before one.
   auto Add = [&](GemmSchedule S) {
-    int64_t Room = roomForStages(S, Shape, T, MostResidualTiles);
-    if (Room < EnoughStages)
-      Room = roomForStages(S, Shape, T, S.leastResidualTiles());
-    if (S.StagesResidual && Room < EnoughStages)
-      return;
-    S.Stages = std::min(Room, MaxStages);
+    S.Stages =
+        S.stagesBeside(roomForStages(S, Shape, T, MostResidualTiles),
+                       roomForStages(S, Shape, T, S.leastResidualTiles()));
     if (isLegal(S, Shape, T) && !spills(S, Shape))
       Ranked.push_back(costOf(S, Shape, T));
   };

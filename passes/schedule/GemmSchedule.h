@@ -32,7 +32,6 @@ namespace kpc::schedule {
 struct GemmShape {
   int64_t Batch = 1, M = 0, N = 0, K = 0;
   int64_t ElementBytes = 2; ///< of the operands; 4: tf32, 1: FP8, integers
-  bool Promotes = false;    ///< sums of FP8 are added up in registers
   int64_t ResultBytes = 2;
   int64_t MinK = 0; ///< the smallest K that may come
   /// GEMMs of one A whose results meet element by element: a gated MLP has two.
@@ -53,6 +52,7 @@ struct GemmShape {
   /// bytes, of two codes each where they are of FP4.
   int64_t BytesOfScale = 0;
   bool IsFp4 = false;
+  bool Promotes = false; ///< sums of FP8 are added up in registers
 };
 
 /// Whether sums of FP8 are added up in registers: wgmma adds up in about 14
@@ -124,6 +124,9 @@ struct GemmSchedule {
   /// take turns each has its own: one that waits for a copy to a stage which
   /// the other has not read would see the phase of the stage's first copy.
   int64_t leastResidualTiles() const { return PingPong ? 2 : 1; }
+  /// Stages, where there is room for `OfMost` with as many residuals as help,
+  /// and for `OfFewest` with the fewest; 0: too few are left for one.
+  int64_t stagesBeside(int64_t OfMost, int64_t OfFewest) const;
   /// Bytes of a tile's accumulators, which split-K keeps in the stages.
   int64_t accumulatorBytes() const { return TileM * TileN * 4; }
   std::string str() const;

@@ -16,6 +16,7 @@
 #include "passes/tile/LowerTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace kpc::tile;
@@ -201,8 +202,8 @@ struct LowerPackWords : TilePattern<PackWordsOp> {
   matchAndRewrite(PackWordsOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
-    Rewriter.replaceOp(
-        Op, pack(Rewriter, Op.getLoc(), Ty, SmallVector<Value>(Op.getWords())));
+    Rewriter.replaceOp(Op, pack(Rewriter, Op.getLoc(), Ty,
+                                SmallVector<Value>(Adaptor.getWords())));
     return success();
   }
 };

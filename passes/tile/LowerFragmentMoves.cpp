@@ -8,6 +8,8 @@
 
 #include "passes/tile/LowerTile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace kpc::tile;
 
@@ -23,6 +25,30 @@ Value wordOf(OpBuilder &B, Location Loc, Value Fragment, int64_t I) {
   Vector = LLVM::InsertElementOp::create(B, Loc, Vector, Low, W.i32(0));
   Vector = LLVM::InsertElementOp::create(B, Loc, Vector, High, W.i32(1));
   return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Vector);
+}
+
+/// Calls `Each` for each four matrices of 8 × 8 elements of 16 bits that a warp
+/// moves at once, 16 rows and 16 columns, with the address that its lane gives
+/// and the thread's first element of them.
+void forMatrices(NvvmWriter &W, const ThreadPlace &Place, SharedType Tile,
+                 Value Base,
+                 llvm::function_ref<void(Value Address, int64_t First)> Each) {
+  int64_t LineBytes = Tile.getSwizzle(), LineElements = Tile.getLineElements();
+  // Lane l gives row l % 16 of the warp's 16, columns 0–7 or 8–15.
+  Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+  Value Row = W.add(OfWarp, W.bitAnd(Place.Lane, 15));
+  Value Swizzle = W.swizzleOfRow(Tile, Row);
+  Value Half = W.shiftLeft(W.shiftRight(Place.Lane, 4), 4); // 16 bytes
+  Value Start = W.pointer(Base, W.mul(Row, LineBytes));
+  int64_t PerBlock = Tile.getColumns() / 2;
+  for (int64_t Block = 0; Block < Tile.getRows() / 64; ++Block)
+    for (int64_t Column = 0; Column < Tile.getColumns(); Column += 16) {
+      int64_t Line = Column / LineElements;
+      Value InLine = W.add(Half, Column % LineElements * 2);
+      Each(W.pointer(W.pointer(Start, W.bitXor(InLine, Swizzle)),
+                     (Line * Tile.getPitch() + Block * 64) * LineBytes),
+           Block * PerBlock + Column / 2);
+    }
 }
 
 /// Sixteen columns by an stmatrix.x4: four 8×8 matrices, whose rows' addresses
@@ -46,27 +72,11 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
     }
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
-    SharedType Tile = Op.getTile().getType();
-    int64_t LineBytes = Tile.getSwizzle(),
-            LineElements = Tile.getLineElements();
-    // Lane l gives row l % 16 of the warp's 16, columns 0–7 or 8–15.
-    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
-    Value Row = W.add(OfWarp, W.bitAnd(Place.Lane, 15));
-    Value RowBytes = W.mul(Row, LineBytes);
-    Value Swizzle = W.swizzleOfRow(Tile, Row);
-    Value Half = W.shiftLeft(W.shiftRight(Place.Lane, 4), 4); // 16 bytes
-    Value Start = W.pointer(Adaptor.getTile(), RowBytes);
-    int64_t PerBlock = Tile.getColumns() / 2;
-    for (int64_t Block = 0; Block < Tile.getRows() / 64; ++Block)
-      for (int64_t Column = 0; Column < Tile.getColumns(); Column += 16) {
-        int64_t Line = Column / LineElements;
-        Value InLine = W.add(Half, Column % LineElements * 2);
-        Value Address =
-            W.pointer(W.pointer(Start, W.bitXor(InLine, Swizzle)),
-                      (Line * Tile.getPitch() + Block * 64) * LineBytes);
-        store(Rewriter, Loc, Address, Adaptor.getFragment(),
-              Block * PerBlock + Column / 2, NVVM::MMALayout::row);
-      }
+    forMatrices(W, Place, Op.getTile().getType(), Adaptor.getTile(),
+                [&](Value Address, int64_t First) {
+                  store(Rewriter, Loc, Address, Adaptor.getFragment(), First,
+                        NVVM::MMALayout::row);
+                });
     Rewriter.eraseOp(Op);
     return success();
   }
@@ -256,35 +266,20 @@ private:
     Location Loc = Op.getLoc();
     NvvmWriter W(B, Loc);
     SharedType Tile = Op.getTile().getType();
-    int64_t LineBytes = Tile.getSwizzle(),
-            LineElements = Tile.getLineElements();
-    // Lane l gives row l % 16 of the warp's 16, columns 0–7 or 8–15.
-    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
-    Value Row = W.add(OfWarp, W.bitAnd(Place.Lane, 15));
-    Value Swizzle = W.swizzleOfRow(Tile, Row);
-    Value Half = W.shiftLeft(W.shiftRight(Place.Lane, 4), 4); // 16 bytes
-    Value Start = W.pointer(Pointer, W.mul(Row, LineBytes));
-    int64_t PerBlock = Tile.getColumns() / 2;
     SmallVector<Type> Words(4, B.getI32Type());
     auto Pair = VectorType::get(2, Tile.getElement());
-    for (int64_t Block = 0; Block < Tile.getRows() / 64; ++Block)
-      for (int64_t Column = 0; Column < Tile.getColumns(); Column += 16) {
-        int64_t Line = Column / LineElements;
-        Value InLine = W.add(Half, Column % LineElements * 2);
-        Value Address =
-            W.pointer(W.pointer(Start, W.bitXor(InLine, Swizzle)),
-                      (Line * Tile.getPitch() + Block * 64) * LineBytes);
-        Value Four = NVVM::LdMatrixOp::create(
-            B, Loc, LLVM::LLVMStructType::getLiteral(B.getContext(), Words),
-            Address, /*num=*/4, NVVM::MMALayout::row,
-            NVVM::LdStMatrixShapeAttr::get(B.getContext(), 8, 8),
-            NVVM::LdStMatrixEltType::B16);
-        for (int64_t I = 0; I < 4; ++I)
-          part(B, Loc,
-               LLVM::BitcastOp::create(
-                   B, Loc, Pair, LLVM::ExtractValueOp::create(B, Loc, Four, I)),
-               &All[Block * PerBlock + Column / 2 + 2 * I]);
-      }
+    forMatrices(W, Place, Tile, Pointer, [&](Value Address, int64_t First) {
+      Value Four = NVVM::LdMatrixOp::create(
+          B, Loc, LLVM::LLVMStructType::getLiteral(B.getContext(), Words),
+          Address, /*num=*/4, NVVM::MMALayout::row,
+          NVVM::LdStMatrixShapeAttr::get(B.getContext(), 8, 8),
+          NVVM::LdStMatrixEltType::B16);
+      for (int64_t I = 0; I < 4; ++I)
+        part(B, Loc,
+             LLVM::BitcastOp::create(
+                 B, Loc, Pair, LLVM::ExtractValueOp::create(B, Loc, Four, I)),
+             &All[First + 2 * I]);
+    });
   }
 
   void loadPairs(OpBuilder &B, LoadSharedOp Op, Value Pointer,

@@ -9,6 +9,7 @@
 #include "passes/tile/LowerTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace kpc::tile;

@@ -45,7 +45,7 @@ std::optional<schedule::Refusal> refusalOf(const GemmMatch &P) {
     return schedule::Refusal{"", Kind, std::move(Reason)};
   };
   linalg::LinalgOp Op = P.C.R.Op;
-  Type Element = P.A.Element, To = P.D.Element;
+  Type Element = P.A.Element;
   const GemmMatch::TiledCodes &Codes = *P.Codes;
   if (P.hasBatch())
     return Refuse(RefusalKind::Size, "it is a batch of GEMMs");
