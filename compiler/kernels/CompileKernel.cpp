@@ -181,20 +181,22 @@ static bool spillsFew(const CompiledKernel &Kernel) {
 static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
                                               const target::Target &T) {
   Expected<CompiledKernel> First = compileOneForGpu(Job, T);
-  if (!First || First->Slowed.empty() || !Job.TriesNext ||
-      !Job.Schedule.empty())
+  if (!First || First->Slowed.empty() || !Job.Schedule.empty())
     return First;
   // Each try takes as long as the first did. What is estimated to take half as
   // long again is hardly faster than a kernel with some spills.
   constexpr size_t MostTries = 3;
   constexpr double MostSlower = 1.5;
   std::vector<schedule::RankedSchedule> Ranking = rankedSchedules(Job, T);
+  double Most = Ranking.empty()
+                    ? 0
+                    : std::min(MostSlower * Ranking.front().Microseconds,
+                               Job.MostMicroseconds);
   std::vector<std::string> PassedOver = {First->Schedule + ": ptxas " +
                                          First->Slowed};
   std::optional<CompiledKernel> Few;
   for (const schedule::RankedSchedule &Next : Ranking) {
-    if (PassedOver.size() > MostTries ||
-        Next.Microseconds > MostSlower * Ranking.front().Microseconds)
+    if (PassedOver.size() > MostTries || Next.Microseconds > Most)
       break;
     if (Next.Schedule == First->Schedule)
       continue;

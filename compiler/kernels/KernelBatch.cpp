@@ -38,7 +38,7 @@ std::string keyOf(const KernelJob &Job) {
       .add(Job.LineInfo ? "lines" : "")
       .add(std::to_string(Job.HostOptimization))
       .add(Job.Schedule)
-      .add(Job.TriesNext ? "next" : "")
+      .add(std::to_string(Job.MostMicroseconds))
       .add(Job.Ptxas.empty() ? "ptx" : "cubin")
       .add(Job.Releases)
       .digest();

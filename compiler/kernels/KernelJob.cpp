@@ -120,7 +120,7 @@ std::string KernelJob::encode() const {
   Wire.line_info = LineInfo;
   Wire.host_optimization = HostOptimization;
   Wire.schedule = Schedule;
-  Wire.tries_next = TriesNext;
+  Wire.most_microseconds = MostMicroseconds;
   Wire.ptxas = Ptxas;
   Wire.nvdisasm = Nvdisasm;
   Wire.nvrtc = Nvrtc;
@@ -140,7 +140,7 @@ std::optional<KernelJob> KernelJob::decode(std::string_view Bytes) {
   Job.LineInfo = Wire->line_info;
   Job.HostOptimization = Wire->host_optimization;
   Job.Schedule = std::move(Wire->schedule);
-  Job.TriesNext = Wire->tries_next;
+  Job.MostMicroseconds = Wire->most_microseconds;
   Job.Ptxas = std::move(Wire->ptxas);
   Job.Nvdisasm = std::move(Wire->nvdisasm);
   Job.Nvrtc = std::move(Wire->nvrtc);

@@ -20,6 +20,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,8 +44,9 @@ struct KernelJob {
   bool LineInfo = false;         ///< GPU: PTX names the lines of the listings
   std::string Schedule;          ///< the user's; empty: the builder chooses
   /// GPU: where ptxas slows the builder's first choice down, the schedule that
-  /// is ranked next is taken.
-  bool TriesNext = true;
+  /// is ranked next is taken, unless its estimate is above this. Of a variant,
+  /// the estimate of the kernel for all sizes, which serves its sizes then.
+  double MostMicroseconds = std::numeric_limits<double>::infinity();
   std::string Ptxas;      ///< the program; empty: PTX only
   std::string Nvdisasm;   ///< the program, for the listing sass
   std::string Nvrtc, Cxx; ///< custom operators: the library, the program

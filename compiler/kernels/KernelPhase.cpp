@@ -165,11 +165,11 @@ void KernelPhase::addVariants(ModuleOp Module, const target::Target &T,
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Builders estimate registers; the assembler knows. A variant that spills is
-/// no gain over the kernel for all sizes, which serves its sizes
-/// then.
+/// Builders estimate registers; the assembler knows. A variant none of whose
+/// schedules keeps its registers is no gain over the kernel for all sizes,
+/// which serves its sizes then.
 static bool isWorthKeeping(const KernelJob &Job, const CompiledKernel &Kernel) {
-  return Job.VariantOf.empty() || Kernel.SpillBytes <= 0;
+  return Job.VariantOf.empty() || Kernel.SpillBytes <= nvptx::FewSpilledBytes;
 }
 
 static void count(TargetReport &Summary, const target::Target &T,
@@ -206,6 +206,20 @@ static void tellAssembler(const KernelJob &Job, const CompiledKernel &Kernel,
                     : " with the schedule '" + Kernel.Schedule + "'"));
 }
 
+/// That sizes have a kernel that is not the best for them.
+static void tellLeftOut(const KernelJob &Job, const CompiledKernel &Kernel,
+                        CompileReport &Report) {
+  std::string Text =
+      llvm::formatv("kernel '{0}' for {1} is left out, so that '{2}' serves "
+                    "where {3}: ptxas spills {4} bytes of registers with the "
+                    "schedule '{5}', and more than {6} with the next ones",
+                    Job.Symbol, Job.Target, Job.VariantOf, Job.WhereText,
+                    Kernel.SpillBytes, Kernel.Schedule, nvptx::FewSpilledBytes);
+  Report.Notes.push_back(Text);
+  Report.Remarks.push_back(
+      {/*Passed=*/false, "schedule", "variant", Job.Symbol, Text, {}});
+}
+
 void KernelPhase::tellSchedule(const KernelJob &Job,
                                const CompiledKernel &Kernel, bool Kept) {
   bool Forced = !Job.Schedule.empty();
@@ -237,8 +251,10 @@ TargetKernels KernelPhase::take(const TargetPlan &Plan, Batch &All,
     CompiledKernel &Kernel = *All.Results[I];
     bool Kept = isWorthKeeping(Job, Kernel);
     tellSchedule(Job, Kernel, Kept);
-    if (!Kept)
+    if (!Kept) {
+      tellLeftOut(Job, Kernel, Report);
       continue;
+    }
     tellAssembler(Job, Kernel, Diags, Report);
     count(Summary, T, Kernel, All.Hits[I]);
     if (Options.Emit)

@@ -16,6 +16,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <limits>
 #include <set>
 
 using namespace kpc;
@@ -190,6 +191,19 @@ std::string VariantFinder::unusedSymbol(const std::string &Of,
   return Symbol;
 }
 
+/// The estimate for `Schedule` at `Sizes`; infinite where it is not ranked
+/// there.
+static double costAt(ArrayRef<SizedRanking> Rankings,
+                     const std::vector<int64_t> &Sizes,
+                     const std::string &Schedule) {
+  for (const SizedRanking &Sample : Rankings)
+    if (Sample.Sizes == Sizes)
+      for (const schedule::RankedSchedule &One : Sample.Ranking)
+        if (One.Schedule == Schedule)
+          return One.Microseconds;
+  return std::numeric_limits<double>::infinity();
+}
+
 std::vector<KernelJob> VariantFinder::jobsFor(const KernelJob &Base) {
   std::vector<KernelJob> Jobs;
   auto Kernel = Module.lookupSymbol<func::FuncOp>(Base.Symbol);
@@ -217,7 +231,8 @@ std::vector<KernelJob> VariantFinder::jobsFor(const KernelJob &Base) {
            Rankings, Default.Ranking.front().Schedule, Most)) {
     KernelJob &Job = Jobs.emplace_back(Base);
     Job.Symbol = unusedSymbol(Base.Symbol, Number);
-    Job.TriesNext = false; // the kernel for all sizes serves its sizes instead
+    Job.MostMicroseconds =
+        costAt(Rankings, V.Sizes, Default.Ranking.front().Schedule);
     OwningOpRef<func::FuncOp> Func = Builder.build(V);
     setText(Job, *Func, First);
     Job.VariantOf = Base.Symbol;
