@@ -448,9 +448,10 @@ static void addLegalisation(OpPassManager &Passes,
     Passes.addNestedPass<func::FuncOp>(std::move(Scales));
   }
   addQuantisation(Passes, Options, For, Tools);
-  if (target::multipliesBlocks(For.first())) {
+  if (target::multipliesBlocks(For.first()) || For.first().Can.Wgmma) {
     graph::PackBlockScalesOptions Scales;
     Scales.Panels = For.first().Can.Tcgen05;
+    Scales.Floats = For.first().Can.Wgmma;
     Passes.addNestedPass<func::FuncOp>(graph::createPackBlockScales(Scales));
   }
   if (hasTensorCores(For) || Codes.Int8) {

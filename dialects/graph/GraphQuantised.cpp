@@ -60,7 +60,7 @@ LogicalResult DequantiseBlocksOp::verify() {
   const Expr &Rows = To.getDims()[getTurned() ? 1 : 0],
              &K = To.getDims()[getTurned() ? 0 : 1];
   Type Byte = IntegerType::get(getContext(), 8, IntegerType::Unsigned);
-  bool IsFp8 = getKind() == BlockKind::mxfp8;
+  bool IsFp8 = hasFp8();
   bool HasType = IsFp8 ? graph::isFp8(Codes.getElementType())
                        : Codes.getElementType() == Byte;
   if (!HasType ||
@@ -68,6 +68,16 @@ LogicalResult DequantiseBlocksOp::verify() {
     return emitOpError() << "has codes " << Codes << "; expected "
                          << (IsFp8 ? "FP8" : "bytes of two")
                          << " of the rows of " << To;
+  if (getKind() == BlockKind::fp8) {
+    Expr Blocks = K.ceilDiv(getBlock());
+    auto OfRows = SymbolicTensorType::get({Rows, Blocks},
+                                          Float32Type::get(getContext())),
+         Shared = OfRows.withDims({Rows.ceilDiv(getBlock()), Blocks});
+    if (typeOf(getScales()) != OfRows && typeOf(getScales()) != Shared)
+      return emitOpError() << "has scales " << getScales().getType()
+                           << "; expected " << OfRows << " or " << Shared;
+    return success();
+  }
   Expr Words = K.ceilDiv(getBlock() * 4);
   auto Wanted = SymbolicTensorType::get({Words, Rows, Expr(4)}, Byte),
        Panels = SymbolicTensorType::get(
@@ -76,6 +86,12 @@ LogicalResult DequantiseBlocksOp::verify() {
     return emitOpError() << "has scales " << getScales().getType()
                          << "; expected " << Wanted << " or " << Panels;
   return success();
+}
+
+int64_t DequantiseBlocksOp::getRowsOfScale() {
+  return typeOf(getScales()).getDims()[0] == typeOf(getCodes()).getDims()[0]
+             ? 1
+             : getBlock();
 }
 
 LogicalResult DequantiseTilesOp::verify() {

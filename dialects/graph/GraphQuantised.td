@@ -37,7 +37,8 @@ def Graph_DequantiseOp : Graph_Op<"dequantise", [Pure]> {
 }
 
 def Graph_BlockKind : I32EnumAttr<"BlockKind", "a format of codes that share scales in blocks", [
-    I32EnumAttrCase<"mxfp8", 0>, I32EnumAttrCase<"mxfp4", 1>, I32EnumAttrCase<"nvfp4", 2>]> {
+    I32EnumAttrCase<"mxfp8", 0>, I32EnumAttrCase<"mxfp4", 1>, I32EnumAttrCase<"nvfp4", 2>,
+    I32EnumAttrCase<"fp8", 3>]> {
   let cppNamespace = "::kpc::graph";
 }
 
@@ -50,16 +51,24 @@ def Graph_DequantiseBlocksOp : Graph_Op<"dequantise_blocks", [Pure]> {
     (mxfp8, mxfp4: blocks of 32) or of E4M3 (nvfp4: blocks of 16). The result is
     [rows, K], and with `turned` [K, rows].
 
+    Blocks of `fp8` have 128 elements of K, of FP8, and scales of f32:
+    [rows, ceil(K/128)], or [ceil(rows/128), ceil(K/128)] where 128 rows share one.
+
     ```mlir
     %y = graph.dequantise_blocks nvfp4 %c scales %s turned : !graph.tensor<[24, 32], ui8>, !graph.tensor<[1, 24, 4], ui8> to <[64, 24], f32>
     ```
   }];
-  let arguments = (ins Graph_BlockKind:$kind, Graph_Tensor:$codes, Graph_IntTensor:$scales, UnitAttr:$turned);
+  let arguments = (ins Graph_BlockKind:$kind, Graph_Tensor:$codes, Graph_Tensor:$scales, UnitAttr:$turned);
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = [{$kind $codes `scales` $scales (`turned` $turned^)? attr-dict `:` type(operands) `to` type($y)}];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    int64_t getBlock() { return getKind() == BlockKind::nvfp4 ? 16 : 32; }
+    int64_t getBlock() {
+      return getKind() == BlockKind::nvfp4 ? 16 : getKind() == BlockKind::fp8 ? 128 : 32;
+    }
+    bool hasFp8() { return getKind() == BlockKind::mxfp8 || getKind() == BlockKind::fp8; }
+    /// Rows that share a scale of `fp8`.
+    int64_t getRowsOfScale();
   }];
 }
 

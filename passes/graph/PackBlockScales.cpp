@@ -20,6 +20,10 @@
 /// For tcgen05, words lie in panels of 128 rows, so that TMA and tcgen05.cp
 /// copy them as they are.
 ///
+/// wgmma multiplies codes of FP8 whose scales are f32, of 128 elements of K
+/// (`floats`): of each row of x, and of each 128 columns of w. Nothing of them
+/// is packed.
+///
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
@@ -40,6 +44,8 @@ namespace kpc::graph {
 namespace {
 
 constexpr int64_t ScalesOfWord = 4;
+/// Rows of a weight of FP8 that share a scale, and elements of K that do.
+constexpr int64_t RowsOfScale = 128;
 
 /// An operand [M, K] or [K, N] that is codes with a scale for each block of K.
 struct Operand {
@@ -53,6 +59,8 @@ struct Operand {
 };
 
 std::optional<BlockKind> kindOf(Type Code, Type Scale, int64_t Block) {
+  if (isFp8(Code) && isFloat(Scale) && Block == RowsOfScale)
+    return BlockKind::fp8;
   bool ArePowers = isa<Float8E8M0FNUType>(Scale);
   if (isFp8(Code) && ArePowers && Block == 32)
     return BlockKind::mxfp8;
@@ -92,6 +100,57 @@ void partScales(OpBuilder &B, Operand &Of) {
   }
 }
 
+/// Whether a slice has the first elements of each dimension.
+bool isFirstPart(SliceOp Op) {
+  return llvm::all_of(Op.getStart().getDims(),
+                      [](const Expr &At) { return At == Expr(0); }) &&
+         llvm::all_of(Op.getStep(), [](int64_t Step) { return Step == 1; });
+}
+
+/// Scales of blocks of one row that are repeated for 128 rows each, as ONNX has
+/// to spell them, without their repetition; null: they are no such scales.
+///   graph.reshape (graph.broadcast %s [R, 1, K/128] to [R, 128, K/128]),
+/// of which the first rows may be cut, or graph.broadcast %s [1, K/128].
+Value unrepeated(OpBuilder &B, Value Scales, bool KLast) {
+  unsigned Axis = KLast ? 0 : 1;
+  Expr Rows = typeOf(Scales).getDims()[Axis];
+  auto All = Scales.getDefiningOp<BroadcastOp>();
+  if (All && typeOf(All.getX()).getRank() == 2)
+    return typeOf(All.getX()).getDims()[Axis] == Expr(1) &&
+                   Rows.ceilDiv(RowsOfScale) == Expr(1)
+               ? All.getX()
+               : Value();
+  if (auto Cut = Scales.getDefiningOp<SliceOp>();
+      Cut && isFirstPart(Cut) &&
+      Rows.ceilDiv(RowsOfScale) * RowsOfScale ==
+          typeOf(Cut.getX()).getDims()[Axis])
+    Scales = Cut.getX();
+  auto Flat = Scales.getDefiningOp<ReshapeOp>();
+  auto Repeated =
+      Flat ? Flat.getX().getDefiningOp<BroadcastOp>() : BroadcastOp();
+  if (!Repeated || typeOf(Repeated).getRank() != 3 ||
+      typeOf(Repeated.getX()).getRank() != 3)
+    return {};
+  SmallVector<Expr> Sizes(typeOf(Repeated).getDims());
+  if (Sizes[Axis + 1] != Expr(RowsOfScale) ||
+      Sizes[Axis] * Sizes[Axis + 1] != typeOf(Scales).getDims()[Axis])
+    return {};
+  Sizes[Axis + 1] = 1;
+  if (typeOf(Repeated.getX()).getDims() != ArrayRef<Expr>(Sizes))
+    return {};
+  Sizes.erase(Sizes.begin() + Axis + 1);
+  return B.createOrFold<ReshapeOp>(
+      Scales.getLoc(), typeOf(Scales).withDims(Sizes), Repeated.getX());
+}
+
+/// Whether 128 rows of a weight share the scales of `Of`, whose rows have
+/// blocks of `Rows`; removes what repeats them.
+bool shareScales(OpBuilder &B, Operand &Of, int64_t Rows) {
+  if (Rows == 1)
+    Of.Scales = unrepeated(B, Of.Scales, Of.KLast);
+  return Of.Scales && (Rows == 1 || Rows == RowsOfScale);
+}
+
 /// Through casts of wide floats, one transpose and factors of all.
 std::optional<Operand> read(OpBuilder &B, Value V, bool IsA) {
   Operand Found;
@@ -126,7 +185,11 @@ std::optional<Operand> read(OpBuilder &B, Value V, bool IsA) {
   std::optional<BlockKind> Kind = kindOf(
       typeOf(Found.Op.getW()).getElementType(),
       typeOf(Found.Scales).getElementType(), Blocks[Found.KLast ? 1 : 0]);
-  if (!Kind || Blocks[Found.KLast ? 0 : 1] != 1)
+  int64_t Rows = Blocks[Found.KLast ? 0 : 1];
+  if (!Kind)
+    return std::nullopt;
+  if (*Kind == BlockKind::fp8 && !IsA ? !shareScales(B, Found, Rows)
+                                      : Rows != 1)
     return std::nullopt;
   Found.Kind = *Kind;
   return Found;
@@ -168,6 +231,15 @@ Value packed(OpBuilder &B, Location Loc, const Operand &Of, bool Turned,
   Type Byte = IntegerType::get(B.getContext(), 8, IntegerType::Unsigned);
   Value Codes = KLast(Op.getW()), Scales = KLast(Of.Scales);
   Expr Rows = typeOf(Codes).getDims()[0], K = typeOf(Codes).getDims()[1];
+  SymbolicTensorType To = SymbolicTensorType::get(
+      Turned ? ArrayRef<Expr>{K, Rows} : ArrayRef<Expr>{Rows, K},
+      B.getF32Type());
+  if (Of.Kind == BlockKind::fp8) {
+    if (!typeOf(Scales).getElementType().isF32())
+      Scales = CastOp::create(B, Loc, Scales, B.getF32Type());
+    return DequantiseBlocksOp::create(B, Loc, To, Of.Kind, Codes, Scales,
+                                      Turned);
+  }
   if (Of.Kind != BlockKind::mxfp8) {
     Value Bytes = PackOp::create(B, Loc, Codes);
     Codes = ReshapeOp::create(
@@ -190,9 +262,6 @@ Value packed(OpBuilder &B, Location Loc, const Operand &Of, bool Turned,
                ? inPanels(B, Loc, Scales)
                : TransposeOp::create(B, Loc, Scales, ArrayRef<int64_t>{1, 0, 2})
                      .getResult();
-  SymbolicTensorType To = SymbolicTensorType::get(
-      Turned ? ArrayRef<Expr>{K, Rows} : ArrayRef<Expr>{Rows, K},
-      B.getF32Type());
   return DequantiseBlocksOp::create(B, Loc, To, Of.Kind, Codes, Scales, Turned);
 }
 
@@ -212,10 +281,11 @@ struct PackBlockScalesPass
       std::optional<Operand> A = read(B, Op.getA(), /*IsA=*/true),
                              W = read(B, Op.getB(), /*IsA=*/false);
       if (!A || !W || A->Kind != W->Kind || typeOf(Op.getY()).getRank() != 2 ||
-          !typeOf(Op.getA()).getStaticDim(1))
+          !typeOf(Op.getA()).getStaticDim(1) ||
+          (A->Kind == BlockKind::fp8) != Floats)
         continue;
       // TMA copies rows that begin at multiples of 16 bytes.
-      StringRef Why = refusalOfFp8(Op, Facts, /*Wgmma=*/Panels);
+      StringRef Why = refusalOfFp8(Op, Facts, /*Wgmma=*/Panels || Floats);
       if (Why.empty() && Panels && A->Kind != BlockKind::mxfp8 &&
           *typeOf(Op.getA()).getStaticDim(1) % 32)
         Why = "K is no multiple of 32";

@@ -268,9 +268,14 @@ def PackBlockScales : Pass<"pack-block-scales", "::mlir::func::FuncOp"> {
     With `panels`, which tcgen05 reads, words lie in panels of 128 rows,
     [ceil(rows/128), words, 32, 16]. The last panel ends with the last row again.
     GEMMs whose rows TMA does not copy are left as they are.
+
+    With `floats`, which wgmma reads, it is GEMMs of FP8 alone whose blocks have
+    128 elements of K and scales that are floats: of each row of A, and of each
+    128 columns of B. These may be spelled by a broadcast to all columns.
   }];
   let options = [
-    Option<"Panels", "panels", "bool", "false", "Words of scales lie in panels of 128 rows">
+    Option<"Panels", "panels", "bool", "false", "Words of scales lie in panels of 128 rows">,
+    Option<"Floats", "floats", "bool", "false", "Blocks of 128 with scales that are floats, in place of the other formats">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

@@ -240,6 +240,11 @@ Value graph::splitGemm(MatmulOp Op, const shape::Facts &Facts,
       Element != BTy.getElementType() ||
       !(Element.isF16() || Element.isBF16() || Element.isF32()))
     return {};
+  // In parts, codes would have to become numbers first.
+  for (Value Factor : {Op.getA(), Op.getB()})
+    if (isa_and_present<DequantiseBlocksOp, DequantiseTilesOp>(
+            Factor.getDefiningOp()))
+      return {};
   const Expr &Rows = A.getDims()[0], &Columns = BTy.getDims()[1];
   Shape S;
   S.M = Facts.optimum(Rows).value_or(0);

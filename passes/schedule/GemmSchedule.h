@@ -53,6 +53,9 @@ struct GemmShape {
   int64_t BytesOfScale = 0;
   bool IsFp4 = false;
   bool Promotes = false; ///< sums of FP8 are added up in registers
+  /// Threads load scales of each stage through the first cache, which has what
+  /// stages leave of a multiprocessor's memory.
+  bool LoadsScales = false;
 };
 
 /// Whether sums of FP8 are added up in registers: wgmma adds up in about 14

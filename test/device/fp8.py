@@ -7,7 +7,7 @@
     python3 fp8.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
 
 A GEMM is y = dequantise(x) · dequantise(w), of codes that are inputs: x of [rows, K], w of [columns, K]. Scales are one for each
-operand (`tensor`), or one for each row of x and of w (`rows`). A convolution is channels last: relu(conv(dequantise(x),
+operand (`tensor`), one for each row of x and of w (`rows`), or one for 128 elements of K of a row of x and of 128 rows of w (`blocks`). A convolution is channels last: relu(conv(dequantise(x),
 dequantise(w)) + b), quantised to E4M3 or in fp16, with constants w, of a scale for each output, and b; beside those of ResNet-50
 NAME.half is the same of fp16 numbers. Writes NAME.kpc and a line in cases.json. Needs onnx.
 """
@@ -25,6 +25,8 @@ CODES = {"e4m3": TensorProto.FLOAT8E4M3FN, "e5m2": TensorProto.FLOAT8E5M2}
 SPEED = [(8192, 8192, 8192), (4096, 4096, 4096), (4096, 14336, 4096), (4096, 4096, 14336), (2048, 2048, 2048), (16384, 3072, 1024),
          (512, 4096, 4096), (128, 14336, 4096)]
 OTHER = [(1024, 1024, 1024), (4096, 3072, 768), (4096, 768, 3072), (256, 1024, 4096), (64, 4096, 4096), (3000, 5000, 7008), (6144, 1536, 6144)]
+BLOCK = 128
+SMALL_BLOCKS = [(17, 128, 128), (129, 256, 208), (300, 520, 1008), (70, 200, 5008), (1000, 1000, 4112)]
 SMALL = [(17, 64, 32), (129, 136, 208), (300, 520, 1008), (64, 64, 16), (1000, 1000, 4112), (70, 200, 5008)]
 
 # image, channels, outputs, taps, step, and what else is said of them.
@@ -46,8 +48,37 @@ def numbers(kind):
     return numpy.where(exponent == 0, fraction * 2.0**(1 - bias), (1 + fraction) * 2.0**(exponent - bias))
 
 
+def scales_of_blocks(columns, total):
+    """Nodes that give each row of w its own scales, as ONNX dequantises blocks, from those of 128 rows."""
+    panels, blocks = -(-columns // BLOCK), -(-total // BLOCK)
+    numbers = lambda name, *values: numpy_helper.from_array(numpy.array(values, numpy.int64), name)
+    made = [numbers("middle", 1), numbers("repeated", panels, BLOCK, blocks), numbers("lines", panels * BLOCK, blocks), numbers("zero", 0), numbers("end", columns)]
+    nodes = [helper.make_node("Unsqueeze", ["sw", "middle"], ["one"]), helper.make_node("Expand", ["one", "repeated"], ["all"]),
+             helper.make_node("Reshape", ["all", "lines"], ["each" if columns % BLOCK else "swr"])]
+    if columns % BLOCK:
+        nodes.append(helper.make_node("Slice", ["each", "zero", "end", "zero"], ["swr"]))
+    return nodes, made
+
+
+def model_of_blocks(case):
+    rows, columns, total = case["rows"], case["columns"], case["sum"]
+    value = helper.make_tensor_value_info
+    panels, blocks = -(-columns // BLOCK), -(-total // BLOCK)
+    inputs = [value("x", CODES[case["x"]], [rows, total]), value("w", CODES[case["w"]], [columns, total]),
+              value("sx", TensorProto.FLOAT, [rows, blocks]), value("sw", TensorProto.FLOAT, [panels, blocks])]
+    nodes, made = scales_of_blocks(columns, total)
+    nodes += [helper.make_node("DequantizeLinear", ["x", "sx"], ["xd"], axis=1, block_size=BLOCK),
+              helper.make_node("DequantizeLinear", ["w", "swr"], ["wd"], axis=1, block_size=BLOCK),
+              helper.make_node("Transpose", ["wd"], ["wt"], perm=[1, 0]), helper.make_node("MatMul", ["xd", "wt"], ["product"]),
+              helper.make_node("Cast", ["product"], ["y"], to=TYPES[case["type"]])]
+    graph = helper.make_graph(nodes, "fp8", inputs, [value("y", TYPES[case["type"]], [rows, columns])], made)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
 def model(case):
     rows, columns, total = case["rows"], case["columns"], case["sum"]
+    if case["scales"] == "blocks":
+        return model_of_blocks(case)
     by_rows = case["scales"] == "rows"
     value = helper.make_tensor_value_info
     inputs = [value("x", CODES[case["x"]], [rows, total]), value("w", CODES[case["w"]], [columns, total]),
@@ -127,6 +158,10 @@ def cases():
         for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("small", SMALL)):
             for shape in shapes:
                 yield case(purpose, shape, scales)
+    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("small", SMALL_BLOCKS)):
+        for shape in shapes:
+            yield case(purpose, shape, "blocks")
+    yield case("small", SMALL_BLOCKS[1], "blocks", "fp32", x="e5m2")
     for shape in SMALL:
         yield case("small", shape, "rows", "fp32", x="e5m2")
         yield case("small", shape, "tensor", "fp16", w="e5m2")

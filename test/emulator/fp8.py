@@ -25,6 +25,12 @@ GEMMS = [((130, 72, 208), "tensor", "bf16", "e4m3", "e4m3", "", 0), ((70, 200, 5
          ((300, 136, 272), "rows", "bf16", "e4m3", "e4m3", "gemm 128x192x128 stages 3 group_m 2 cluster 2x1", 0),
          ((400, 72, 144), "tensor", "bf16", "e4m3", "e4m3", "gemm 192x64x128 stages 3 group_m 1", 0),
          ((45, 80, 96), "tensor", "bf16", "e4m3", "e4m3", "", 128)]
+# One stage and more, columns that end in a block of scales, tiles of columns in two blocks, shares of K, and rows that are not known.
+BLOCKS = [((17, 128, 128), "blocks", "bf16", "e4m3", "e4m3", "", 0), ((129, 256, 208), "blocks", "fp16", "e4m3", "e5m2", "", 0),
+          ((130, 520, 400), "blocks", "bf16", "e5m2", "e4m3", "gemm 128x192x128 stages 3 group_m 2", 0),
+          ((33, 200, 1040), "blocks", "fp16", "e4m3", "e4m3", "gemm 64x64x128 stages 4 group_m 2 split_k 4", 0),
+          ((300, 264, 272), "blocks", "bf16", "e4m3", "e4m3", "gemm 128x128x128 stages 3 group_m 2 cluster 1x2", 0),
+          ((45, 392, 384), "blocks", "bf16", "e4m3", "e4m3", "gemm 64x192x128 stages 2 group_m 1", 128)]
 # By tcgen05: one block and a pair, more steps along K than stages, and more tiles than one.
 TENSOR_MEMORY = [*GEMMS[:4], GEMMS[-1],
                  ((33, 64, 1040), "tensor", "fp16", "e4m3", "e4m3", "gemm 128x64x128 stages 2 group_m 2", 0),
@@ -92,7 +98,7 @@ def perceptron(rows, width, inner):
 def cases(target):
     copied = target in ("sm_90a", "sm_100a")
     if target == "sm_90a":
-        yield from (gemm(*one) for one in GEMMS)
+        yield from (gemm(*one) for one in [*GEMMS, *BLOCKS])
         yield from (gemm(*one, "mmasync ", 0) for one in ANYWHERE)
         yield perceptron(37, 96, 384)
     elif target == "sm_100a":

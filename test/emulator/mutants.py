@@ -56,6 +56,7 @@ KERNELS = {
     "block_scales": ("sm_100a", lambda: block_scales.case("mxfp8", 600, 264, 288, "gemm 128x128x128 stages 2 group_m 2")),
     "block_scales_fp4": ("sm_100a", lambda: block_scales.case("nvfp4", 600, 264, 576, "gemm 128x128x128 stages 2 group_m 2")),
     "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 stages 2 group_m 8")),
+    "fp8_blocks": ("sm_90a", lambda: fp8.gemm((300, 264, 640), "blocks", "bf16", "e4m3", "e4m3", "gemm 64x64x128 stages 2 group_m 2", 0)),
     "fp8_convolution": ("sm_90a", lambda: fp8_convolutions.case(2, "conv ", "conv 64x64x128 stages 2 group_m 1")),
     "conv_tensor_memory": ("sm_100a", lambda: convolutions.case(convolutions.models.SMALL[10], "conv 128x64x64 stages 2 group_m 2")),
     "conv_pair": ("sm_100a", lambda: convolutions.case(convolutions.models.SMALL[10], "conv 256x128x64 stages 2 group_m 2 pair")),

@@ -95,10 +95,28 @@ static Value lowerTiles(DequantiseTilesOp Op, KernelWriter &W) {
   return Y;
 }
 
+/// The scale of a row's block, as it is stored.
+static Value scaleOf(OpBuilder &B, Location L, DequantiseBlocksOp Op,
+                     Value Scales, Value Row, Value Block) {
+  ByConstants M{{B, L}};
+  SmallVector<Value> Place;
+  if (Op.getKind() == BlockKind::fp8) {
+    int64_t Rows = Op.getRowsOfScale();
+    Place = {Rows > 1 ? M.div(Row, Rows) : Row, Block};
+  } else if (typeOf(Op.getScales()).getRank() == 4) { // in panels of 128 rows
+    Value InPanel = M.rem(Row, 128), InWord = M.rem(Block, 4);
+    Place = {M.div(Row, 128), M.div(Block, 4), M.rem(InPanel, 32),
+             M.add(M.times(M.div(InPanel, 32), 4), InWord)};
+  } else {
+    Place = {M.div(Block, 4), Row, M.rem(Block, 4)};
+  }
+  return tensor::ExtractOp::create(B, L, Scales, Place);
+}
+
 static Value lowerBlocks(DequantiseBlocksOp Op, KernelWriter &W) {
   Value Codes = W.tensor(Op.getCodes()), Scales = W.tensor(Op.getScales());
   MLIRContext *Context = Op.getContext();
-  bool IsFp8 = Op.getKind() == BlockKind::mxfp8;
+  bool IsFp8 = Op.hasFp8();
   Type Code = IsFp8 ? typeOf(Op.getCodes()).getElementType()
                     : Type(Float4E2M1FNType::get(Context)),
        Scale = Op.getKind() == BlockKind::nvfp4
@@ -116,16 +134,11 @@ static Value lowerBlocks(DequantiseBlocksOp Op, KernelWriter &W) {
           Byte = arith::ShRUIOp::create(B, L, Byte, Shift);
         }
         Value Block = M.div(K, Op.getBlock());
-        Value Word = M.div(Block, 4), InWord = M.rem(Block, 4);
-        SmallVector<Value> Place = {Word, Row, InWord};
-        if (typeOf(Op.getScales()).getRank() == 4) { // in panels of 128 rows
-          Value InPanel = M.rem(Row, 128);
-          Place = {M.div(Row, 128), Word, M.rem(InPanel, 32),
-                   M.add(M.times(M.div(InPanel, 32), 4), InWord)};
-        }
-        Value Factor = tensor::ExtractOp::create(B, L, Scales, Place);
-        Value X = arith::MulFOp::create(B, L, decodeNarrow(B, L, Byte, Code),
-                                        decodeNarrow(B, L, Factor, Scale));
+        Value Factor = scaleOf(B, L, Op, Scales, Row, Block);
+        if (Op.getKind() != BlockKind::fp8)
+          Factor = decodeNarrow(B, L, Factor, Scale);
+        Value X =
+            arith::MulFOp::create(B, L, decodeNarrow(B, L, Byte, Code), Factor);
         Type Number = W.computeType(typeOf(Op.getY()).getElementType());
         return Number.isF32()
                    ? X

@@ -30,6 +30,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"few-row GEMM", FamilyClass::FewRowGemm, queryGpuGemv},
       {"GEMM of codes (wgmma)", FamilyClass::FewRowGemm, queryGemmHopperCodes},
       {"GEMM (wgmma)", FamilyClass::Gemm, queryGemmHopper},
+      {"GEMM (wgmma, block scales)", FamilyClass::Gemm, queryGemmHopperScaled},
       {"GEMM (tcgen05)", FamilyClass::Gemm, queryGemmBlackwell},
       {"convolution (wgmma)", FamilyClass::Gemm, queryConvHopper},
       {"convolution (tcgen05)", FamilyClass::Gemm, queryConvBlackwell},

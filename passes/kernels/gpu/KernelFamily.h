@@ -179,11 +179,12 @@ llvm::ArrayRef<KernelFamily> gpuFamilies();
 FamilyQuery queryGpuSortRuns, queryGpuDigits, queryGpuScan,
     queryAttentionDecode, queryAttentionHopper, queryAttentionBlackwell,
     queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv,
-    queryGemmHopperCodes, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
-    queryConvBlackwell, queryConvMmaSync, queryConvHalo, queryGemmMmaSync,
-    queryGemmMmaScaled, queryGemmBlackwellScaled, queryGpuContraction,
-    queryGpuRows, queryGpuColumns, queryGpuRowReduction,
-    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
+    queryGemmHopperCodes, queryGemmHopper, queryGemmHopperScaled,
+    queryGemmBlackwell, queryConvHopper, queryConvBlackwell, queryConvMmaSync,
+    queryConvHalo, queryGemmMmaSync, queryGemmMmaScaled,
+    queryGemmBlackwellScaled, queryGpuContraction, queryGpuRows,
+    queryGpuColumns, queryGpuRowReduction, queryGpuColumnReduction,
+    queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {

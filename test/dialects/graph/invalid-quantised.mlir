@@ -130,3 +130,11 @@ func.func @f(%c: !graph.tensor<[24, 32], ui8>, %s: !graph.tensor<[1, 1, 24, 16],
   %y = graph.dequantise_blocks mxfp4 %c scales %s : !graph.tensor<[24, 32], ui8>, !graph.tensor<[1, 1, 24, 16], ui8> to <[24, 64], f32>
   return
 }
+
+// -----
+
+func.func @f(%c: !graph.tensor<[200, 256], f8E4M3FN>, %s: !graph.tensor<[2, 200], f32>) {
+  // expected-error @below {{has scales '!graph.tensor<[2, 200], f32>'; expected '!graph.tensor<[200, 2], f32>' or '!graph.tensor<[2, 2], f32>'}}
+  %y = graph.dequantise_blocks fp8 %c scales %s : !graph.tensor<[200, 256], f8E4M3FN>, !graph.tensor<[2, 200], f32> to <[200, 256], f32>
+  return
+}

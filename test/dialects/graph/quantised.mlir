@@ -28,3 +28,13 @@ func.func @block_scales(%c: !graph.tensor<[24, 32], ui8>, %s: !graph.tensor<[1, 
   %y = graph.dequantise_blocks nvfp4 %c scales %s turned : !graph.tensor<[24, 32], ui8>, !graph.tensor<[1, 24, 4], ui8> to <[64, 24], f32>
   return %y : !graph.tensor<[64, 24], f32>
 }
+
+// CHECK-LABEL: func @blocks_of_128
+func.func @blocks_of_128(%c: !graph.tensor<[200, 256], f8E4M3FN>, %s: !graph.tensor<[200, 2], f32>, %t: !graph.tensor<[2, 2], f32>)
+    -> (!graph.tensor<[200, 256], f32>, !graph.tensor<[256, 200], f32>) {
+  // CHECK: graph.dequantise_blocks fp8 %{{.*}} scales %{{.*}} : !graph.tensor<[200, 256], f8E4M3FN>, !graph.tensor<[200, 2], f32> to <[200, 256], f32>
+  %x = graph.dequantise_blocks fp8 %c scales %s : !graph.tensor<[200, 256], f8E4M3FN>, !graph.tensor<[200, 2], f32> to <[200, 256], f32>
+  // CHECK: graph.dequantise_blocks fp8 %{{.*}} scales %{{.*}} turned : !graph.tensor<[200, 256], f8E4M3FN>, !graph.tensor<[2, 2], f32> to <[256, 200], f32>
+  %w = graph.dequantise_blocks fp8 %c scales %t turned : !graph.tensor<[200, 256], f8E4M3FN>, !graph.tensor<[2, 2], f32> to <[256, 200], f32>
+  return %x, %w : !graph.tensor<[200, 256], f32>, !graph.tensor<[256, 200], f32>
+}

@@ -35,6 +35,17 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 64}, u = {
     return %y : !graph.tensor<[m, 96], f16>
   }
 
+  // Codes are not cut: their kernel has no parts, and numbers would have to be made of them first.
+  // CHECK-LABEL: func.func @codes
+  // CHECK-NOT: graph.reduce
+  func.func @codes(%a: !graph.tensor<[64, 131072], f8E4M3FN>, %s: !graph.tensor<[64, 1024], f32>, %b: !graph.tensor<[64, 131072], f8E4M3FN>,
+                   %t: !graph.tensor<[1, 1024], f32>) -> !graph.tensor<[64, 64], f32> {
+    %x = graph.dequantise_blocks fp8 %a scales %s : !graph.tensor<[64, 131072], f8E4M3FN>, !graph.tensor<[64, 1024], f32> to <[64, 131072], f32>
+    %w = graph.dequantise_blocks fp8 %b scales %t turned : !graph.tensor<[64, 131072], f8E4M3FN>, !graph.tensor<[1, 1024], f32> to <[131072, 64], f32>
+    %y = graph.matmul %x, %w : !graph.tensor<[64, 131072], f32>, !graph.tensor<[131072, 64], f32>
+    return %y : !graph.tensor<[64, 64], f32>
+  }
+
   // Many tiles, a short K, few rows, a K or results whose sizes nobody knows: one kernel.
   // CHECK-LABEL: func.func @whole
   // CHECK-NOT: graph.reduce

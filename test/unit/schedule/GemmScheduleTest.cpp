@@ -421,3 +421,18 @@ TEST(GemmSchedule, Batches) {
         EXPECT_EQ(2 * Cost.Waves, Other.Waves) << Cost.str();
       }
 }
+
+/// Scales that threads load find room in the first cache.
+TEST(GemmSchedule, LoadsScales) {
+  GemmShape Shape = shapeOf(4096, 4096, 14336);
+  Shape.ElementBytes = 1;
+  Shape.Promotes = true;
+  EXPECT_THAT(printed(rankGemmSchedules(Shape, hopper())).front(),
+              StartsWith("gemm 128x128x128 stages 6 "));
+  Shape.LoadsScales = true;
+  EXPECT_THAT(printed(rankGemmSchedules(Shape, hopper())).front(),
+              StartsWith("gemm 128x128x128 stages 5 "));
+  // What a user asks for is legal all the same.
+  EXPECT_TRUE(readGemmSchedule("gemm 128x128x128 stages 6 group_m 11", Shape,
+                               hopper()));
+}

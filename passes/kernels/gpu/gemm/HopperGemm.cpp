@@ -77,38 +77,70 @@ HopperGemm::StageProducts HopperGemm::multiplyStage(Value Group, Value At,
   return {D, Stage, next(Pipe, At)};
 }
 
-/// The sum of two fragments of accumulators.
-Value HopperGemm::addAccumulators(Value Sum, Value More) {
-  auto Apply =
-      tile::ApplyOp::create(W.B, W.Loc, Sum.getType(), ValueRange{Sum, More});
+Value HopperGemm::apply(Type To, ValueRange Operands,
+                        function_ref<Value(ValueRange)> Function) {
+  auto Apply = tile::ApplyOp::create(W.B, W.Loc, To, Operands);
   OpBuilder::InsertionGuard Guard(W.B);
-  Type F32 = W.B.getF32Type();
-  Block *Entry = W.B.createBlock(&Apply.getBody(), {},
-                                 TypeRange{F32, F32, W.B.getI32Type()},
-                                 SmallVector<Location>(3, W.Loc));
-  tile::YieldOp::create(W.B, W.Loc,
-                        arith::AddFOp::create(W.B, W.Loc, Entry->getArgument(0),
-                                              Entry->getArgument(1)));
+  SmallVector<Type> Types;
+  for (Value V : Operands)
+    Types.push_back(isa<tile::ColumnType>(V.getType())
+                        ? cast<tile::ColumnType>(V.getType()).getElement()
+                        : cast<tile::FragmentType>(V.getType()).getElement());
+  if (isa<tile::FragmentType>(To))
+    Types.push_back(W.B.getI32Type());
+  Block *Entry = W.B.createBlock(&Apply.getBody(), {}, Types,
+                                 SmallVector<Location>(Types.size(), W.Loc));
+  tile::YieldOp::create(W.B, W.Loc, Function(Entry->getArguments()));
   return Apply.getResult();
 }
 
-/// The same with promoted accumulation: tensor cores add up products of FP8 in
-/// about 14 bits, so each stage begins new accumulators, and those of all
-/// stages are added up in registers. Meanwhile the other warpgroup's products
-/// run.
+Value HopperGemm::addStage(Value Sum, Value More, ValueRange) {
+  if (!Sum)
+    return More;
+  return apply(Acc, {Sum, More}, [&](ValueRange In) -> Value {
+    return arith::AddFOp::create(W.B, W.Loc, In[0], In[1]);
+  });
+}
+
+/// The same where tensor cores do not add up stages, because they add up
+/// products of FP8 in about 14 bits, or because stages have factors. Each stage
+/// begins new accumulators, and those of all stages are added up in registers.
+/// Meanwhile the other warpgroup's products run.
 Value HopperGemm::promotedMainloop(Value Group, Value Count, Value &Cursor) {
-  auto SumOfStage = [&](Value At) {
+  auto AddStage = [&](Value K, Value At, Value To, ValueRange Factors) {
+    // In time for the next stage: they are on their way while this one's
+    // products run.
+    Values Following = factorsOfStage(W.add(K, W.index(S.TileK)));
     auto [D, Stage, Next] = multiplyStage(Group, At, Value());
     Value Sum = tile::AwaitOp::create(W.B, W.Loc, Acc, D);
     tile::ReleaseOp::create(W.B, W.Loc, Pipe, Stage, S.multicast());
-    return std::pair(Sum, Next);
+    Values Carried = {addStage(To, Sum, Factors), Next};
+    llvm::append_range(Carried, Following);
+    return Carried;
   };
-  auto [First, Next] = SumOfStage(Cursor);
-  Values Last = W.loop(W.index(S.TileK), Count, W.index(S.TileK), {First, Next},
-                       [&](Value, ValueRange In) -> Values {
-                         auto [More, After] = SumOfStage(In[1]);
-                         return {addAccumulators(In[0], More), After};
-                       });
+  auto AddNext = [&](Value K, ValueRange In) {
+    return AddStage(K, In[1], In[0], In.drop_front(2));
+  };
+  // Two stages an iteration keep the next stage's factors where they were
+  // loaded: between iterations ptxas would move them, and so wait for them,
+  // before the products.
+  Values Factors = factorsOfStage(W.index(0));
+  std::optional<int64_t> K = P.K.asConstant();
+  bool InPairs = !Factors.empty() && K && S.SplitK == 1,
+       IsEven = InPairs && llvm::divideCeil(*K, S.TileK) % 2 == 0;
+  Values Sum;
+  if (IsEven) {
+    Sum = {tile::SplatOp::create(W.B, W.Loc, Acc, f32(0)), Cursor};
+    llvm::append_range(Sum, Factors);
+  } else {
+    Sum = AddStage(W.index(0), Cursor, Value(), Factors);
+  }
+  Values Last = W.loop(
+      W.index(IsEven ? 0 : S.TileK), Count,
+      W.index((InPairs ? 2 : 1) * S.TileK), Sum, [&](Value K, ValueRange In) {
+        Values Next = AddNext(K, In);
+        return InPairs ? AddNext(W.add(K, W.index(S.TileK)), Next) : Next;
+      });
   Cursor = Last[1];
   return Last[0];
 }
@@ -118,7 +150,7 @@ Value HopperGemm::promotedMainloop(Value Group, Value Count, Value &Cursor) {
 /// one wgmma group late: when the group that reads it is over, the next is
 /// already in flight.
 Value HopperGemm::mainloop(Value Group, Value Count, Value &Cursor) {
-  if (P.promotes())
+  if (addsUpStages())
     return promotedMainloop(Group, Count, Cursor);
   auto [D, Stage, Next] = multiplyStage(Group, Cursor, Value());
   Values Last =
@@ -258,6 +290,8 @@ void HopperGemm::consume(Value Group) {
     Value At = In[0];
     Values ReadsAt(In.drop_front());
     Value Count = countOfTile(Tile);
+    if (addsUpStages())
+      beginTile(placeOf(Tile), Group);
     Value Acc = mainloop(Group, Count, At);
     // Behind the products: between the last of them and the wait, ptxas takes
     // any other instruction for one that might read the accumulators (C7514),

@@ -32,6 +32,23 @@ protected:
   void loadScalars();
   void endRole();
 
+  /// Whether each stage begins new accumulators, which are added up in
+  /// registers.
+  virtual bool addsUpStages() const { return P.promotes(); }
+  /// Before the first product of a tile: the accumulators of `Group` are those
+  /// of its rows.
+  virtual void beginTile(const TileCoord & /*Where*/, mlir::Value /*Group*/) {}
+  /// What the accumulators of a stage are multiplied by, which begins at `K` of
+  /// the tile's, or after its last; empty: they are not.
+  virtual Values factorsOfStage(mlir::Value /*K*/) { return {}; }
+  /// `Sum` (null: none) and the accumulators of a stage.
+  virtual mlir::Value addStage(mlir::Value Sum, mlir::Value More,
+                               mlir::ValueRange Factors);
+  /// A scalar function of each place of fragments and columns; it sees the
+  /// column's number last, an i32, where the result is a fragment.
+  mlir::Value apply(mlir::Type To, mlir::ValueRange Operands,
+                    llvm::function_ref<mlir::Value(mlir::ValueRange)> Function);
+
 private:
   void consume(mlir::Value Group);
   void consumeInTurn(mlir::Value Group);
@@ -41,7 +58,6 @@ private:
   };
   StageProducts multiplyStage(mlir::Value Group, mlir::Value At,
                               mlir::Value Add);
-  mlir::Value addAccumulators(mlir::Value Sum, mlir::Value More);
   mlir::Value promotedMainloop(mlir::Value Group, mlir::Value Count,
                                mlir::Value &Cursor);
   mlir::Value mainloop(mlir::Value Group, mlir::Value Count,

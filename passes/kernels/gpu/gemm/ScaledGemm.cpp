@@ -108,14 +108,20 @@ std::optional<Codes> codesOf(const Contraction::Operand &Of, unsigned First,
   Found.Element = Float4E2M1FNType::get(Context);
   for (auto Cast : Generic.getBody()->getOps<arith::BitcastOp>())
     if (isa<Float8E4M3FNType, Float8E5M2Type>(Cast.getType()) &&
-        Found.Kind == "mxfp8")
+        Found.Kind.ends_with("fp8"))
       Found.Element = Cast.getType();
   return Found;
 }
 
-} // namespace
+/// A GEMM and the codes that its factors are made of.
+struct GemmOfCodes {
+  GemmMatch P;
+  Codes A, W;
 
-std::optional<ScaledGemm> ScaledGemm::read(FusedKernel &Form) {
+  static std::optional<GemmOfCodes> read(FusedKernel &Form);
+};
+
+std::optional<GemmOfCodes> GemmOfCodes::read(FusedKernel &Form) {
   std::optional<GemmMatch> P = GemmMatch::readResult(Form);
   if (!P || P->hasBatch() || P->C.M.Loops.size() != 1 ||
       P->C.N.Loops.size() != 1 || P->C.K.Loops.size() != 1)
@@ -125,17 +131,36 @@ std::optional<ScaledGemm> ScaledGemm::read(FusedKernel &Form) {
                        W = codesOf(C.B, C.K.Loops[0], C.N.Loops[0]);
   if (!A || !W || A->Kind != W->Kind || A->InPanels != W->InPanels)
     return std::nullopt;
-  std::optional<tile::BlockFormat> Format = tile::symbolizeBlockFormat(A->Kind);
-  if (!Format)
-    return std::nullopt;
   P->A = A->Bytes;
   P->B = W->Bytes;
   P->A.Element = A->Element;
   P->B.Element = W->Element;
+  return GemmOfCodes{std::move(*P), std::move(*A), std::move(*W)};
+}
+
+} // namespace
+
+std::optional<BlockFp8Gemm> BlockFp8Gemm::read(FusedKernel &Form) {
+  std::optional<GemmOfCodes> G = GemmOfCodes::read(Form);
+  if (!G || G->A.Kind != "fp8")
+    return std::nullopt;
+  GemmMatch &P = G->P;
+  std::swap(P.B.RowStride, P.B.ColumnStride); // of B as it is multiplied
+  return BlockFp8Gemm{std::move(P), G->A.Scales, G->W.Scales, G->A.ScaleStride,
+                      G->W.ScaleStride};
+}
+
+std::optional<ScaledGemm> ScaledGemm::read(FusedKernel &Form) {
+  std::optional<GemmOfCodes> G = GemmOfCodes::read(Form);
+  std::optional<tile::BlockFormat> Format =
+      G ? tile::symbolizeBlockFormat(G->A.Kind) : std::nullopt;
+  if (!Format)
+    return std::nullopt;
   bool IsFp8 = *Format == tile::BlockFormat::Mxfp8;
-  Expr Bytes = IsFp8 ? P->K : P->K.ceilDiv(2);
-  return ScaledGemm{std::move(*P), *Format,        Bytes,          A->Scales,
-                    W->Scales,     A->ScaleStride, W->ScaleStride, A->InPanels};
+  Expr Bytes = IsFp8 ? G->P.K : G->P.K.ceilDiv(2);
+  return ScaledGemm{std::move(G->P),  *Format,      Bytes,
+                    G->A.Scales,      G->W.Scales,  G->A.ScaleStride,
+                    G->W.ScaleStride, G->A.InPanels};
 }
 
 } // namespace kpc::kernels

@@ -47,6 +47,17 @@ struct ScaledGemm {
   bool isFp8() const { return Format == tile::BlockFormat::Mxfp8; }
 };
 
+/// A GEMM of FP8 whose blocks of 128 elements of K have scales of f32: each row
+/// of A, and each 128 columns of B.
+struct BlockFp8Gemm {
+  GemmMatch P; ///< as of `ScaledGemm`
+  /// Arguments with a scale for each block of a row: [rows, K/128].
+  unsigned ScalesOfA, ScalesOfB;
+  shape::Expr StrideOfA, StrideOfB; ///< elements from row to row
+
+  static std::optional<BlockFp8Gemm> read(FusedKernel &Form);
+};
+
 } // namespace kpc::kernels
 
 #endif // KPC_PASSES_KERNELS_GPU_GEMM_SCALEDGEMM_H
