@@ -70,9 +70,10 @@ LogicalResult DequantiseBlocksOp::verify() {
                          << " of the rows of " << To;
   if (getKind() == BlockKind::fp8) {
     Expr Blocks = K.ceilDiv(getBlock());
-    auto OfRows = SymbolicTensorType::get({Rows, Blocks},
+    auto Shared = SymbolicTensorType::get({Rows.ceilDiv(getBlock()), Blocks},
                                           Float32Type::get(getContext())),
-         Shared = OfRows.withDims({Rows.ceilDiv(getBlock()), Blocks});
+         OfRows = getTurned() ? Shared.withDims({Blocks, Rows})
+                              : Shared.withDims({Rows, Blocks});
     if (typeOf(getScales()) != OfRows && typeOf(getScales()) != Shared)
       return emitOpError() << "has scales " << getScales().getType()
                            << "; expected " << OfRows << " or " << Shared;
@@ -89,7 +90,8 @@ LogicalResult DequantiseBlocksOp::verify() {
 }
 
 int64_t DequantiseBlocksOp::getRowsOfScale() {
-  return typeOf(getScales()).getDims()[0] == typeOf(getCodes()).getDims()[0]
+  const Expr &Rows = typeOf(getCodes()).getDims()[0];
+  return typeOf(getScales()).getDims()[getTurned() ? 1 : 0] == Rows
              ? 1
              : getBlock();
 }

@@ -52,7 +52,8 @@ def Graph_DequantiseBlocksOp : Graph_Op<"dequantise_blocks", [Pure]> {
     [rows, K], and with `turned` [K, rows].
 
     Blocks of `fp8` have 128 elements of K, of FP8, and scales of f32:
-    [rows, ceil(K/128)], or [ceil(rows/128), ceil(K/128)] where 128 rows share one.
+    [rows, ceil(K/128)], with `turned` [ceil(K/128), rows], or of either
+    [ceil(rows/128), ceil(K/128)] where 128 rows share one.
 
     ```mlir
     %y = graph.dequantise_blocks nvfp4 %c scales %s turned : !graph.tensor<[24, 32], ui8>, !graph.tensor<[1, 24, 4], ui8> to <[64, 24], f32>

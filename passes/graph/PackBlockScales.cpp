@@ -21,8 +21,7 @@
 /// copy them as they are.
 ///
 /// wgmma multiplies codes of FP8 whose scales are f32, of 128 elements of K
-/// (`floats`): of each row of x, and of each 128 columns of w. Nothing of them
-/// is packed.
+/// (`floats`): of each row of x, and of each column of w or of each 128.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -56,6 +55,8 @@ struct Operand {
   Value Scales, Second;
   /// Whether K is the last dim of what is dequantised.
   bool KLast = true;
+  /// Of FP8: 128 rows have the same scale.
+  bool SharesRows = false;
 };
 
 std::optional<BlockKind> kindOf(Type Code, Type Scale, int64_t Block) {
@@ -143,14 +144,6 @@ Value unrepeated(OpBuilder &B, Value Scales, bool KLast) {
       Scales.getLoc(), typeOf(Scales).withDims(Sizes), Repeated.getX());
 }
 
-/// Whether 128 rows of a weight share the scales of `Of`, whose rows have
-/// blocks of `Rows`; removes what repeats them.
-bool shareScales(OpBuilder &B, Operand &Of, int64_t Rows) {
-  if (Rows == 1)
-    Of.Scales = unrepeated(B, Of.Scales, Of.KLast);
-  return Of.Scales && (Rows == 1 || Rows == RowsOfScale);
-}
-
 /// Through casts of wide floats, one transpose and factors of all.
 std::optional<Operand> read(OpBuilder &B, Value V, bool IsA) {
   Operand Found;
@@ -188,9 +181,15 @@ std::optional<Operand> read(OpBuilder &B, Value V, bool IsA) {
   int64_t Rows = Blocks[Found.KLast ? 0 : 1];
   if (!Kind)
     return std::nullopt;
-  if (*Kind == BlockKind::fp8 && !IsA ? !shareScales(B, Found, Rows)
-                                      : Rows != 1)
+  bool MayShare = *Kind == BlockKind::fp8 && !IsA;
+  if (Rows != 1 && !(MayShare && Rows == RowsOfScale))
     return std::nullopt;
+  Found.SharesRows = Rows != 1;
+  if (MayShare && Rows == 1)
+    if (Value Shared = unrepeated(B, Found.Scales, Found.KLast)) {
+      Found.Scales = Shared;
+      Found.SharesRows = true;
+    }
   Found.Kind = *Kind;
   return Found;
 }
@@ -235,6 +234,9 @@ Value packed(OpBuilder &B, Location Loc, const Operand &Of, bool Turned,
       Turned ? ArrayRef<Expr>{K, Rows} : ArrayRef<Expr>{Rows, K},
       B.getF32Type());
   if (Of.Kind == BlockKind::fp8) {
+    // TMA copies scales of a tile's columns, which lie beside one another then.
+    if (Turned && !Of.SharesRows)
+      Scales = TransposeOp::create(B, Loc, Scales, ArrayRef<int64_t>{1, 0});
     if (!typeOf(Scales).getElementType().isF32())
       Scales = CastOp::create(B, Loc, Scales, B.getF32Type());
     return DequantiseBlocksOp::create(B, Loc, To, Of.Kind, Codes, Scales,

@@ -271,7 +271,7 @@ def PackBlockScales : Pass<"pack-block-scales", "::mlir::func::FuncOp"> {
 
     With `floats`, which wgmma reads, it is GEMMs of FP8 alone whose blocks have
     128 elements of K and scales that are floats: of each row of A, and of each
-    128 columns of B. These may be spelled by a broadcast to all columns.
+    column of B or of each 128. The latter may be spelled by a broadcast to all.
   }];
   let options = [
     Option<"Panels", "panels", "bool", "false", "Words of scales lie in panels of 128 rows">,

@@ -214,6 +214,8 @@ std::vector<std::pair<Cluster, bool>> forms() {
 /// What stages leave of shared memory where threads load scales: with a first
 /// cache of 28 KB 4096 x 4096 x 14336 took 420 us, with 60 KB 367 (an H200).
 constexpr int64_t FirstCacheRoom = 32 << 10;
+/// Of f32; and the columns whose scales leave registers for two sums of each.
+constexpr int64_t ColumnScaleBytes = 4, MostScaledColumns = 128;
 
 int64_t roomForStages(GemmSchedule S, const GemmShape &Shape,
                       const target::Target &T, int64_t ResidualTiles) {
@@ -223,7 +225,8 @@ int64_t roomForStages(GemmSchedule S, const GemmShape &Shape,
       S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes) -
       ResidualTiles * S.residualBytes(Shape.StagedBytes, Shape.Products) -
       (S.StagesResidual ? SecondRingRoom : 0);
-  return Rest / S.stageBytes(Shape.ElementBytes);
+  int64_t Scales = Shape.StagesColumnScales ? S.TileN * ColumnScaleBytes : 0;
+  return Rest / (S.stageBytes(Shape.ElementBytes) + Scales);
 }
 
 bool isLegalCluster(const GemmSchedule &S, const GemmShape &Shape,
@@ -276,6 +279,7 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
          Steps(S.TileN, S.TileM == MaxM ? MaxNOfThree : MaxN) &&
          isLegalShare(S, Shape) && keepsPairs(S, Shape) && isLegalTurn(S) &&
          (!Shape.Promotes || S.hasRoomToPromote()) &&
+         (!Shape.StagesColumnScales || S.TileN <= MostScaledColumns) &&
          (!S.StagesResidual || Shape.StagedBytes) &&
          S.TileK == LineBytes / Shape.ElementBytes && S.Stages >= MinStages &&
          S.Stages <= MaxStages && isLegalCluster(S, Shape, T) &&

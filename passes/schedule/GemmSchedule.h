@@ -56,6 +56,8 @@ struct GemmShape {
   /// Threads load scales of each stage through the first cache, which has what
   /// stages leave of a multiprocessor's memory.
   bool LoadsScales = false;
+  /// Each stage also has one f32 for each column.
+  bool StagesColumnScales = false;
 };
 
 /// Whether sums of FP8 are added up in registers: wgmma adds up in about 14

@@ -7,7 +7,8 @@
     python3 fp8.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
 
 A GEMM is y = dequantise(x) · dequantise(w), of codes that are inputs: x of [rows, K], w of [columns, K]. Scales are one for each
-operand (`tensor`), one for each row of x and of w (`rows`), or one for 128 elements of K of a row of x and of 128 rows of w (`blocks`). A convolution is channels last: relu(conv(dequantise(x),
+operand (`tensor`), one for each row of x and of w (`rows`), or for 128 elements of K: of a row of x and of 128 rows of w (`blocks`), or
+of a row of both (`lines`). A convolution is channels last: relu(conv(dequantise(x),
 dequantise(w)) + b), quantised to E4M3 or in fp16, with constants w, of a scale for each output, and b; beside those of ResNet-50
 NAME.half is the same of fp16 numbers. Writes NAME.kpc and a line in cases.json. Needs onnx.
 """
@@ -63,10 +64,11 @@ def scales_of_blocks(columns, total):
 def model_of_blocks(case):
     rows, columns, total = case["rows"], case["columns"], case["sum"]
     value = helper.make_tensor_value_info
+    of_lines = case["scales"] == "lines"
     panels, blocks = -(-columns // BLOCK), -(-total // BLOCK)
     inputs = [value("x", CODES[case["x"]], [rows, total]), value("w", CODES[case["w"]], [columns, total]),
-              value("sx", TensorProto.FLOAT, [rows, blocks]), value("sw", TensorProto.FLOAT, [panels, blocks])]
-    nodes, made = scales_of_blocks(columns, total)
+              value("sx", TensorProto.FLOAT, [rows, blocks]), value("swr" if of_lines else "sw", TensorProto.FLOAT, [columns if of_lines else panels, blocks])]
+    nodes, made = ([], []) if of_lines else scales_of_blocks(columns, total)
     nodes += [helper.make_node("DequantizeLinear", ["x", "sx"], ["xd"], axis=1, block_size=BLOCK),
               helper.make_node("DequantizeLinear", ["w", "swr"], ["wd"], axis=1, block_size=BLOCK),
               helper.make_node("Transpose", ["wd"], ["wt"], perm=[1, 0]), helper.make_node("MatMul", ["xd", "wt"], ["product"]),
@@ -77,7 +79,7 @@ def model_of_blocks(case):
 
 def model(case):
     rows, columns, total = case["rows"], case["columns"], case["sum"]
-    if case["scales"] == "blocks":
+    if case["scales"] in ("blocks", "lines"):
         return model_of_blocks(case)
     by_rows = case["scales"] == "rows"
     value = helper.make_tensor_value_info
@@ -160,7 +162,8 @@ def cases():
                 yield case(purpose, shape, scales)
     for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("small", SMALL_BLOCKS)):
         for shape in shapes:
-            yield case(purpose, shape, "blocks")
+            for scales in ("blocks", "lines"):
+                yield case(purpose, shape, scales)
     yield case("small", SMALL_BLOCKS[1], "blocks", "fp32", x="e5m2")
     for shape in SMALL:
         yield case("small", shape, "rows", "fp32", x="e5m2")

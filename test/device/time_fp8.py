@@ -38,6 +38,10 @@ def beside(got, wanted, sums):
     return (got != wanted).double().mean().item(), bool(((got - wanted).abs() <= step + reach).all())
 
 
+def rows_of_scale(case):
+    return BLOCK if case["scales"] == "blocks" else 1
+
+
 def by_blocks(t, rows, of=BLOCK):
     """What has an element for each block, of `rows` rows and 128 columns, as one for each element."""
     return t.repeat_interleave(rows, 0).repeat_interleave(of, 1)
@@ -49,15 +53,15 @@ def tensors_of_blocks(case, x, w):
         most = more.reshape(more.shape[0] // rows, rows, -1, BLOCK).abs().amax((1, 3))
         scale = (most / torch.finfo(kind).max).float()
         return (t / by_blocks(scale, rows)[:t.shape[0], :t.shape[1]]).to(kind), scale
-    (x, sx), (w, sw) = quantised(x, CODES[case["x"]], 1), quantised(w, CODES[case["w"]], BLOCK)
-    return {"x": x, "w": w, "sx": sx, "sw": sw}
+    (x, sx), (w, sw) = quantised(x, CODES[case["x"]], 1), quantised(w, CODES[case["w"]], rows_of_scale(case))
+    return {"x": x, "w": w, "sx": sx, "swr" if case["scales"] == "lines" else "sw": sw}
 
 
 def tensors(case):
     torch.manual_seed(0)
     rows, columns, total = case["rows"], case["columns"], case["sum"]
     x, w = torch.randn(rows, total, device="cuda"), torch.randn(columns, total, device="cuda") / math.sqrt(total)
-    if case["scales"] == "blocks":
+    if case["scales"] in ("blocks", "lines"):
         return tensors_of_blocks(case, x, w)
     def quantised(t, kind):
         most = torch.finfo(kind).max
@@ -68,23 +72,26 @@ def tensors(case):
 
 
 def exact_product(case, inputs):
-    if case["scales"] == "blocks":
+    if case["scales"] in ("blocks", "lines"):
         (rows, total), columns = inputs["x"].shape, inputs["w"].shape[0]
+        of_w = inputs["sw" if case["scales"] == "blocks" else "swr"].double()
         return (inputs["x"].double() * by_blocks(inputs["sx"].double(), 1)[:rows, :total]) @ (
-            inputs["w"].double() * by_blocks(inputs["sw"].double(), BLOCK)[:columns, :total]).T
+            inputs["w"].double() * by_blocks(of_w, rows_of_scale(case))[:columns, :total]).T
     wide = inputs["x"].double() @ inputs["w"].double().T
     rows = case["scales"] == "rows"
     return wide * (inputs["sx"].double().reshape(-1, 1) if rows else inputs["sx"].double()) * inputs["sw"].double()
 
 
 def scaled_mm(case, inputs, kind, fast):
-    sx, sw = inputs["sx"], inputs["sw"]
+    sx, sw = inputs["sx"], inputs["swr" if case["scales"] == "lines" else "sw"]
     if case["scales"] == "rows":
         sx, sw = sx.reshape(-1, 1), sw.reshape(1, -1)
     if case["scales"] == "blocks":
         # As cuBLAS wants them: of x contiguous along M, of w along K, with rows of a multiple of four.
         padded = torch.nn.functional.pad(sw, (0, -sw.shape[1] % 4))
         sx, sw = sx.T.contiguous().T, padded[:, :sw.shape[1]].T
+    if case["scales"] == "lines":
+        sx, sw = sx.T.contiguous().T, sw.T.contiguous()
     return lambda: torch._scaled_mm(inputs["x"], inputs["w"].T, sx, sw, out_dtype=kind, use_fast_accum=fast)
 
 

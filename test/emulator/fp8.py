@@ -31,6 +31,11 @@ BLOCKS = [((17, 128, 128), "blocks", "bf16", "e4m3", "e4m3", "", 0), ((129, 256,
           ((33, 200, 1040), "blocks", "fp16", "e4m3", "e4m3", "gemm 64x64x128 stages 4 group_m 2 split_k 4", 0),
           ((300, 264, 272), "blocks", "bf16", "e4m3", "e4m3", "gemm 128x128x128 stages 3 group_m 2 cluster 1x2", 0),
           ((45, 392, 384), "blocks", "bf16", "e4m3", "e4m3", "gemm 64x192x128 stages 2 group_m 1", 128)]
+# The same with scales of each column, which a kernel turns.
+LINES = [((17, 128, 128), "lines", "bf16", "e4m3", "e4m3", "", 0), ((129, 256, 208), "lines", "fp16", "e4m3", "e5m2", "", 0),
+         ((33, 200, 1040), "lines", "fp16", "e4m3", "e4m3", "gemm 64x64x128 stages 4 group_m 2 split_k 4", 0),
+         ((300, 264, 272), "lines", "bf16", "e4m3", "e4m3", "gemm 128x128x128 stages 3 group_m 2 cluster 1x2", 0),
+         ((45, 392, 384), "lines", "bf16", "e5m2", "e4m3", "gemm 64x128x128 stages 2 group_m 1", 128)]
 # By tcgen05: one block and a pair, more steps along K than stages, and more tiles than one.
 TENSOR_MEMORY = [*GEMMS[:4], GEMMS[-1],
                  ((33, 64, 1040), "tensor", "fp16", "e4m3", "e4m3", "gemm 128x64x128 stages 2 group_m 2", 0),
@@ -99,6 +104,7 @@ def cases(target):
     copied = target in ("sm_90a", "sm_100a")
     if target == "sm_90a":
         yield from (gemm(*one) for one in [*GEMMS, *BLOCKS])
+        yield from (gemm(*one, kernels=2) for one in LINES)
         yield from (gemm(*one, "mmasync ", 0) for one in ANYWHERE)
         yield perceptron(37, 96, 384)
     elif target == "sm_100a":

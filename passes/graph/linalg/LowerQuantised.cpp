@@ -103,6 +103,8 @@ static Value scaleOf(OpBuilder &B, Location L, DequantiseBlocksOp Op,
   if (Op.getKind() == BlockKind::fp8) {
     int64_t Rows = Op.getRowsOfScale();
     Place = {Rows > 1 ? M.div(Row, Rows) : Row, Block};
+    if (Rows == 1 && Op.getTurned())
+      std::swap(Place[0], Place[1]);
   } else if (typeOf(Op.getScales()).getRank() == 4) { // in panels of 128 rows
     Value InPanel = M.rem(Row, 128), InWord = M.rem(Block, 4);
     Place = {M.div(Row, 128), M.div(Block, 4), M.rem(InPanel, 32),

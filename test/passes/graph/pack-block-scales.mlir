@@ -76,13 +76,28 @@ func.func @repeated(%a: !graph.tensor<[32, 256], f8E4M3FN>, %sa: !graph.tensor<[
   return %y : !graph.tensor<[32, 328], f32>
 }
 
-// A scale of its own for each row of w is no such block.
-// FLOATS-LABEL: @rows_of_w(
-// FLOATS-NOT: graph.dequantise_blocks
-func.func @rows_of_w(%a: !graph.tensor<[32, 256], f8E4M3FN>, %sa: !graph.tensor<[32, 2], f32>, %b: !graph.tensor<[256, 384], f8E4M3FN>,
-                     %sb: !graph.tensor<[2, 384], f32>) -> !graph.tensor<[32, 384], f32> {
+// A scale of its own for each column of w: those of neighbours lie next to one another.
+// FLOATS-LABEL: @columns_of_w(
+// FLOATS-SAME: %[[SB:[^:]*]]: !graph.tensor<[384, 2], f32>)
+// FLOATS: %[[T:.*]] = graph.transpose %[[SB]] [1, 0]
+// FLOATS: graph.dequantise_blocks fp8 %{{.*}} scales %[[T]] turned : !graph.tensor<[384, 256], f8E4M3FN>, !graph.tensor<[2, 384], f32> to <[256, 384], f32>
+func.func @columns_of_w(%a: !graph.tensor<[32, 256], f8E4M3FN>, %sa: !graph.tensor<[32, 2], f32>, %b: !graph.tensor<[384, 256], f8E4M3FN>,
+                        %sb: !graph.tensor<[384, 2], f32>) -> !graph.tensor<[32, 384], f32> {
   %x = graph.dequantise %a scales %sa blocks [1, 128] : !graph.tensor<[32, 256], f8E4M3FN>, !graph.tensor<[32, 2], f32> to <[32, 256], f32>
-  %w = graph.dequantise %b scales %sb blocks [128, 1] : !graph.tensor<[256, 384], f8E4M3FN>, !graph.tensor<[2, 384], f32> to <[256, 384], f32>
-  %y = graph.matmul %x, %w : !graph.tensor<[32, 256], f32>, !graph.tensor<[256, 384], f32>
+  %w = graph.dequantise %b scales %sb blocks [1, 128] : !graph.tensor<[384, 256], f8E4M3FN>, !graph.tensor<[384, 2], f32> to <[384, 256], f32>
+  %t = graph.transpose %w [1, 0] : <[384, 256], f32>
+  %y = graph.matmul %x, %t : !graph.tensor<[32, 256], f32>, !graph.tensor<[256, 384], f32>
   return %y : !graph.tensor<[32, 384], f32>
+}
+
+// Scales that several rows of x share are no such blocks.
+// FLOATS-LABEL: @shared_rows_of_x(
+// FLOATS-NOT: graph.dequantise_blocks
+func.func @shared_rows_of_x(%a: !graph.tensor<[256, 256], f8E4M3FN>, %sa: !graph.tensor<[2, 2], f32>, %b: !graph.tensor<[384, 256], f8E4M3FN>,
+                            %sb: !graph.tensor<[384, 2], f32>) -> !graph.tensor<[256, 384], f32> {
+  %x = graph.dequantise %a scales %sa blocks [128, 128] : !graph.tensor<[256, 256], f8E4M3FN>, !graph.tensor<[2, 2], f32> to <[256, 256], f32>
+  %w = graph.dequantise %b scales %sb blocks [1, 128] : !graph.tensor<[384, 256], f8E4M3FN>, !graph.tensor<[384, 2], f32> to <[384, 256], f32>
+  %t = graph.transpose %w [1, 0] : <[384, 256], f32>
+  %y = graph.matmul %x, %t : !graph.tensor<[256, 256], f32>, !graph.tensor<[256, 384], f32>
+  return %y : !graph.tensor<[256, 384], f32>
 }

@@ -8,14 +8,15 @@
 ///
 /// \file
 /// A GEMM of FP8 codes whose blocks of 128 elements of K have scales of f32: of
-/// each row of A, and of each 128 columns of B. It is that of GemmHopper.cpp
+/// each row of A, and of each column of B or each 128. It is GemmHopper.cpp
 /// with promoted accumulation (HopperGemm.cpp): a stage has 128 elements of K,
 /// so that the sums of a stage are multiplied by one scale of their row and one
 /// of their columns when they are added up:
 ///
 ///   sum[m, n] += stage[m, n] * (a[m, k / 128] * b[n / 128, k / 128])
 ///
-/// A thread loads the scales of its rows itself, a stage ahead.
+/// A thread loads the scales of its rows itself, a stage ahead. Where each
+/// column has scales of its own, a stage has those of its columns, too.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
@@ -63,7 +64,6 @@ private:
   void beginTile(const TileCoord &Where, Value Group) override {
     Type F32 = W.B.getF32Type(), Place = W.B.getI64Type();
     ScalesOfA = flatView(W, Form.Func.getArgument(G.ScalesOfA), F32);
-    ScalesOfB = flatView(W, Form.Func.getArgument(G.ScalesOfB), F32);
     Value Row = W.add(Where.Row, W.mul(Group, W.index(64))),
           Last = before(RowCount);
     Value Numbers =
@@ -73,21 +73,27 @@ private:
       Value At = least(W.add(Row, toIndex(In[0])), Last);
       return arith::IndexCastOp::create(W.B, W.Loc, Place, W.mul(At, Stride));
     });
+    LastBlock = blockOf(before(valueOf(W, Form, P.K)));
+    if (!G.HasColumnScales)
+      placeColumns(Where);
+  }
+
+  void placeColumns(const TileCoord &Where) {
+    ScalesOfB =
+        flatView(W, Form.Func.getArgument(G.ScalesOfB), W.B.getF32Type());
     // A cluster's last tile may lie beyond the columns.
-    Stride = valueOf(W, Form, G.StrideOfB);
+    Value Stride = valueOf(W, Form, G.StrideOfB);
     auto PlaceOf = [&](Value Column) {
       Value Inside = least(Column, before(ColumnCount));
       return W.mul(blockOf(Inside), Stride);
     };
     ColumnPlaces = {PlaceOf(Where.Column)};
-    if (hasTwoBlocks()) {
-      Value Rest =
-                compute<arith::RemUIOp>(Where.Column, W.index(BlockElements)),
-            Columns = compute<arith::SubIOp>(W.index(BlockElements), Rest);
-      ColumnPlaces.push_back(PlaceOf(W.add(Where.Column, Columns)));
-      ColumnsOfFirst = toI32(Columns);
-    }
-    LastBlock = blockOf(before(valueOf(W, Form, P.K)));
+    if (!hasTwoBlocks())
+      return;
+    Value Rest = compute<arith::RemUIOp>(Where.Column, W.index(BlockElements)),
+          Columns = compute<arith::SubIOp>(W.index(BlockElements), Rest);
+    ColumnPlaces.push_back(PlaceOf(W.add(Where.Column, Columns)));
+    ColumnsOfFirst = toI32(Columns);
   }
 
   Value blockOf(Value Element) {
@@ -103,11 +109,53 @@ private:
                                   ValueRange{W.add(Place, Block)});
   }
 
+  //===--------------------------------------------------------------------===//
+  // Scales of single columns, in the stages
+  //===--------------------------------------------------------------------===//
+
+  void declareTiles() override {
+    GemmOperands::declareTiles();
+    if (G.HasColumnScales)
+      MoreTiles.push_back(tile::SharedType::get(W.B.getContext(), {1, S.TileN},
+                                                W.B.getF32Type(),
+                                                /*swizzle=*/0));
+  }
+
+  void addOperandViews() override {
+    GemmOperands::addOperandViews();
+    if (!G.HasColumnScales)
+      return;
+    Type F32 = W.B.getF32Type();
+    auto View = tile::ViewType::get(W.B.getContext(), F32, {1, S.TileN},
+                                    /*swizzle=*/0);
+    shape::Expr Blocks = P.K.ceilDiv(BlockElements),
+                Bytes = G.StrideOfB * shape::Expr(4);
+    ViewOfScales = addExactView(View, G.ScalesOfB, F32, {P.N, Blocks}, {Bytes},
+                                {S.TileN, 1});
+  }
+
+  void loadMore(const TileCoord &Where, Value Step, ValueRange Tiles,
+                Value Stage) override {
+    if (G.HasColumnScales)
+      tile::TmaLoadOp::create(
+          W.B, W.Loc, ViewOfScales,
+          ValueRange{blockOf(W.add(FirstK, Step)), Where.Column}, Tiles[2],
+          Pipe, Stage);
+  }
+
+  void readStage(ValueRange Tiles) override {
+    if (G.HasColumnScales)
+      OfColumns =
+          tile::LoadColumnsOp::create(W.B, W.Loc, Acc, Tiles[0], W.index(0));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Factors
+  //===--------------------------------------------------------------------===//
+
   /// Scales of the rows, and one for each block of the columns.
   Values factorsOfStage(Value K) override {
-    if (FirstK)
-      K = W.add(FirstK, K);
-    Value Block = least(blockOf(K), LastBlock);
+    Value Block = least(blockOf(W.add(FirstK, K)), LastBlock);
     Values Factors = {
         apply(columnOf(W.B.getF32Type()), RowPlaces, [&](ValueRange In) {
           return load(ScalesOfA, toIndex(In[0]), Block);
@@ -118,6 +166,8 @@ private:
   }
 
   Value addStage(Value Sum, Value More, ValueRange Factors) override {
+    if (G.HasColumnScales)
+      return addScaled(Sum, More, Factors[0]);
     Values Operands = {More};
     llvm::append_range(Operands, factorsOfRuns(Factors));
     size_t Runs = Operands.size() - 1;
@@ -135,6 +185,19 @@ private:
       if (!Sum)
         return arith::MulFOp::create(W.B, W.Loc, In[0], Factor);
       return math::FmaOp::create(W.B, W.Loc, In[0], Factor, In[1 + Runs]);
+    });
+  }
+
+  /// With a factor of each row and one of each column.
+  Value addScaled(Value Sum, Value More, Value OfRows) {
+    Values Operands = {More, OfRows, OfColumns};
+    if (Sum)
+      Operands.push_back(Sum);
+    return apply(Acc, Operands, [&](ValueRange In) -> Value {
+      Value Factor = arith::MulFOp::create(W.B, W.Loc, In[1], In[2]);
+      if (!Sum)
+        return arith::MulFOp::create(W.B, W.Loc, In[0], Factor);
+      return math::FmaOp::create(W.B, W.Loc, In[0], Factor, In[3]);
     });
   }
 
@@ -165,6 +228,8 @@ private:
   Values ColumnPlaces;  ///< of the first scale of each block of columns
   Value ColumnsOfFirst; ///< columns of the tile that are of the first block
   Value LastBlock;      ///< of K
+  BlockArgument ViewOfScales; ///< of single columns
+  Value OfColumns;            ///< the stage's scales of columns
 };
 
 } // namespace
@@ -183,6 +248,7 @@ FamilyAnswer queryGemmHopperScaled(FusedKernel &Form, const target::Target &T) {
   if (!Shape)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
   Shape->Promotes = Shape->LoadsScales = true;
+  Shape->StagesColumnScales = G->HasColumnScales;
   Shape->StagedBytes = G->P.stagedBytes();
   return FamilyAnswer::offer(
       schedule::rankGemmSchedules(*Shape, T),

@@ -67,8 +67,8 @@ HopperGemm::StageProducts HopperGemm::multiplyStage(Value Group, Value At,
   auto Full = tile::StageType::get(Context, tile::StageState::Full);
   auto Pending = tile::PendingType::get(Context, Acc);
   Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
-  auto Parts =
-      tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Stage);
+  auto Parts = tile::TilesOp::create(W.B, W.Loc, tilesOfStage(), Pipe, Stage);
+  readStage(Parts.getResults().drop_front(2));
   Value Rows = Parts.getResult(0), First = W.mul(Group, W.index(64));
   if (!S.PingPong)
     Rows = ATransposed ? subviewColumns(Rows, First) : rowsOf(Rows, First);
@@ -125,9 +125,10 @@ Value HopperGemm::promotedMainloop(Value Group, Value Count, Value &Cursor) {
   // loaded: between iterations ptxas would move them, and so wait for them,
   // before the products.
   Values Factors = factorsOfStage(W.index(0));
-  std::optional<int64_t> K = P.K.asConstant();
-  bool InPairs = !Factors.empty() && K && S.SplitK == 1,
-       IsEven = InPairs && llvm::divideCeil(*K, S.TileK) % 2 == 0;
+  // Of three stages one iteration would be left, and so no loop: ptxas spills.
+  int64_t Steps = llvm::divideCeil(P.K.asConstant().value_or(0), S.TileK);
+  bool InPairs = !Factors.empty() && Steps > 3 && S.SplitK == 1,
+       IsEven = InPairs && Steps % 2 == 0;
   Values Sum;
   if (IsEven) {
     Sum = {tile::SplatOp::create(W.B, W.Loc, Acc, f32(0)), Cursor};

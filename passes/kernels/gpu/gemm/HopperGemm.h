@@ -41,6 +41,8 @@ protected:
   /// What the accumulators of a stage are multiplied by, which begins at `K` of
   /// the tile's, or after its last; empty: they are not.
   virtual Values factorsOfStage(mlir::Value /*K*/) { return {}; }
+  /// Before the products of a full stage begin: its tiles that follow A and B.
+  virtual void readStage(mlir::ValueRange /*Tiles*/) {}
   /// `Sum` (null: none) and the accumulators of a stage.
   virtual mlir::Value addStage(mlir::Value Sum, mlir::Value More,
                                mlir::ValueRange Factors);

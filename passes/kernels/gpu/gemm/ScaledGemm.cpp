@@ -37,7 +37,8 @@ namespace {
 /// outermost dimension may have.
 struct Lines {
   unsigned Argument; ///< of the function
-  Expr Stride;       ///< elements of the outermost dimension's step
+  Expr Count;        ///< the outermost dimension
+  Expr Stride;       ///< elements of its step
   Expr Length;       ///< elements of what is inside of it
 };
 
@@ -54,17 +55,19 @@ std::optional<Lines> linesOf(Value Tensor) {
       return std::nullopt;
     Length = Length * *Size;
   }
-  std::optional<Expr> Stride = sizeExpr(strideOf(M.Memref, 0));
-  if (!Stride)
+  std::optional<Expr> Stride = sizeExpr(strideOf(M.Memref, 0)),
+                      Count = sizeExpr(View.getMixedSizes()[0]);
+  if (!Stride || !Count)
     return std::nullopt;
-  return Lines{M.Argument, *Stride, Length};
+  return Lines{M.Argument, *Count, *Stride, Length};
 }
 
 /// What a factor is made of: its codes as a matrix of bytes, and its scales.
 struct Codes {
   Matrix Bytes;
   unsigned Scales = 0;
-  Expr ScaleStride; ///< bytes of the outermost step of scales
+  Expr ScaleStride;             ///< elements of the outermost step of scales
+  Expr ScaleLines, ScaleLength; ///< its size, and what is inside of it
   bool InPanels = false;
   StringRef Kind;
   Type Element;
@@ -95,6 +98,8 @@ std::optional<Codes> codesOf(const Contraction::Operand &Of, unsigned First,
     return std::nullopt;
   Found.Scales = Scales->Argument;
   Found.ScaleStride = Scales->Stride;
+  Found.ScaleLines = Scales->Count;
+  Found.ScaleLength = Scales->Length;
   Found.InPanels =
       cast<RankedTensorType>(Reads[1].getTensor().getType()).getRank() == 4;
   if (Found.InPanels && Scales->Stride != Scales->Length)
@@ -146,8 +151,10 @@ std::optional<BlockFp8Gemm> BlockFp8Gemm::read(FusedKernel &Form) {
     return std::nullopt;
   GemmMatch &P = G->P;
   std::swap(P.B.RowStride, P.B.ColumnStride); // of B as it is multiplied
-  return BlockFp8Gemm{std::move(P), G->A.Scales, G->W.Scales, G->A.ScaleStride,
-                      G->W.ScaleStride};
+  bool HasColumnScales =
+      G->W.ScaleLength == P.N && G->W.ScaleLines == P.K.ceilDiv(128);
+  return BlockFp8Gemm{std::move(P),     G->A.Scales,      G->W.Scales,
+                      G->A.ScaleStride, G->W.ScaleStride, HasColumnScales};
 }
 
 std::optional<ScaledGemm> ScaledGemm::read(FusedKernel &Form) {

@@ -48,12 +48,13 @@ struct ScaledGemm {
 };
 
 /// A GEMM of FP8 whose blocks of 128 elements of K have scales of f32: each row
-/// of A, and each 128 columns of B.
+/// of A, and each column of B or each 128.
 struct BlockFp8Gemm {
-  GemmMatch P; ///< as of `ScaledGemm`
-  /// Arguments with a scale for each block of a row: [rows, K/128].
+  GemmMatch P;
+  /// Arguments: [M, K/128], and [N/128, K/128] or, of each column, [K/128, N].
   unsigned ScalesOfA, ScalesOfB;
-  shape::Expr StrideOfA, StrideOfB; ///< elements from row to row
+  shape::Expr StrideOfA, StrideOfB; ///< elements from line to line
+  bool HasColumnScales;
 
   static std::optional<BlockFp8Gemm> read(FusedKernel &Form);
 };
