@@ -192,6 +192,14 @@ int64_t ExtractColumnsOp::columnOf(int64_t C) {
   return Column / Run % 2 ? Column - Run : Column + Run;
 }
 
+LogicalResult PairedRowsOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
+    return failure();
+  if (getRows() != 1 && getRows() != 8)
+    return emitOpError() << "expected 1 or 8 rows, got " << getRows();
+  return success();
+}
+
 LogicalResult LoadColumnsOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();
@@ -242,13 +250,15 @@ LogicalResult MapOp::verify() {
 }
 
 /// A tile of the same elements as a fragment, at whose places threads find
-/// them; with `Transposed` columns are rows.
+/// them; with `Transposed` columns are rows, and the tile may have those of
+/// `Groups` fragments.
 static LogicalResult verifyTileOf(Operation *Op, SharedType Tile,
                                   FragmentType Fragment,
-                                  bool Transposed = false) {
+                                  bool Transposed = false, int64_t Groups = 1) {
   SmallVector<int64_t> Shape(Fragment.getShape());
   if (Transposed)
     std::swap(Shape[0], Shape[1]);
+  Shape[1] *= Groups;
   if (ArrayRef(Shape) != Tile.getShape() ||
       Fragment.getElement() != Tile.getElement())
     return Op->emitOpError(
@@ -268,7 +278,18 @@ LogicalResult LoadSharedOp::verify() {
 
 LogicalResult StoreSharedOp::verify() {
   FragmentType From = getFragment().getType();
-  if (failed(verifyTileOf(*this, getTile().getType(), From, getTransposed())))
+  int64_t Groups = 1, Columns = getTile().getType().getColumns();
+  if (getGroup()) {
+    auto Apart = int64_t(getApart().value_or(0));
+    if (!getTransposed() || Apart < 8 || Apart % 8 || Columns % 64 ||
+        Columns % (2 * Apart))
+      return emitOpError("with 'of' expected 'transposed', rows a multiple of "
+                         "8 apart, and a multiple of 64 columns that are "
+                         "whole runs of twice as many");
+    Groups = Columns / 64;
+  }
+  if (failed(verifyTileOf(*this, getTile().getType(), From, getTransposed(),
+                          Groups)))
     return failure();
   if (From.isTmemLayout() && (getPairs() || getTransposed()))
     return emitOpError("of tmem_32x32b expected no 'in pairs' and no "

@@ -109,6 +109,24 @@ def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
   }];
 }
 
+def Tile_PairedRowsOp : Tile_Op<"paired_rows", [Pure, AllTypesMatch<["fragment", "paired"]>]> {
+  let summary = "Neighbouring runs of rows of a fragment change places";
+  let description = [{
+    Row r of the result is row r + n or r - n: of each 2 n rows, the first n and the
+    others change places. With 8 rows, a thread has both, and no data moves. With
+    one, lanes exchange them. It is RoPE's other half of a head where a fragment's
+    rows are columns of the result.
+
+    ```mlir
+    %s = tile.paired_rows %d by 8 : !tile.fragment<[64, 32], f32>
+    ```
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$rows);
+  let results = (outs Tile_FragmentType:$paired);
+  let assemblyFormat = "$fragment `by` $rows attr-dict `:` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
 def Tile_LoadColumnsOp : Tile_Op<"load_columns"> {
   let summary = "A fragment whose rows are all alike: a part of a tile of one row";
   let description = [{
@@ -180,17 +198,24 @@ def Tile_StoreSharedOp : Tile_Op<"store_shared"> {
     chips before sm_90 lack. With `pairs` each thread stores its own elements, two
     at a time, as it stores those of 8 and 32 bits.
 
-    With `transposed` the tile has the fragment's columns as rows.
+    With `transposed` the tile has the fragment's columns as rows. It may have those
+    of several warpgroups, of which this is number `group`. Then rows 0 to 7 and 8 to
+    15 of a warp are columns that are `apart` from one another, a multiple of 8: of
+    each 2 · apart columns, the first ones are the first rows of warps in turn.
 
     ```mlir
     tile.store_shared %y into %staged transposed : !tile.fragment<[64, 32], f16>, !tile.smem<[32, 64], f16, swizzle 128>
+    tile.store_shared %h into %heads transposed of %group apart 64 : !tile.fragment<[64, 32], f16>, !tile.smem<[32, 128], f16, swizzle 128>
     ```
   }];
-  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile, UnitAttr:$pairs, UnitAttr:$transposed);
-  let builders = [OpBuilder<(ins "::mlir::Value":$fragment, "::mlir::Value":$tile), [{
-    build($_builder, $_state, fragment, tile, /*pairs=*/false, /*transposed=*/false);
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile, Optional<Index>:$group, UnitAttr:$pairs,
+                       UnitAttr:$transposed, OptionalAttr<I64Attr>:$apart);
+  let builders = [OpBuilder<(ins "::mlir::Value":$fragment, "::mlir::Value":$tile, CArg<"bool", "false">:$pairs,
+                                 CArg<"bool", "false">:$transposed), [{
+    build($_builder, $_state, fragment, tile, /*group=*/::mlir::Value(), pairs, transposed, /*apart=*/::mlir::IntegerAttr());
   }]>];
-  let assemblyFormat = [{$fragment `into` $tile (`in` `pairs` $pairs^)? (`transposed` $transposed^)? attr-dict `:`
+  let assemblyFormat = [{$fragment `into` $tile (`in` `pairs` $pairs^)? (`transposed` $transposed^)?
+                         (`of` $group^ `apart` $apart)? attr-dict `:`
                          qualified(type($fragment)) `,` qualified(type($tile))}];
   let hasVerifier = 1;
 }

@@ -97,24 +97,36 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
     Value Row = ByMatrix ? W.add(W.bitAnd(Place.Lane, 7),
                                  W.shiftLeft(W.shiftRight(Place.Lane, 4), 3))
                          : W.shiftLeft(W.bitAnd(Place.Lane, 3), 1);
-    Value Column =
-        W.add(W.shiftLeft(W.bitAnd(Place.Warp, 3), 4),
-              ByMatrix ? W.bitAnd(Place.Lane, 8) : W.shiftRight(Place.Lane, 2));
-    Value Byte = W.mul(Column, Bytes);
-    Value InLine = W.bitAnd(Byte, LineBytes - 1);
-    Value Start =
-        W.pointer(Adaptor.getTile(),
-                  W.mul(W.shiftRight(Byte, llvm::Log2_64(uint64_t(LineBytes))),
-                        Tile.getPitch() * LineBytes));
-    auto At = [&](Value RowOf, int64_t More, int64_t MoreInLine) -> Value {
-      Value Swizzled =
-          W.bitXor(W.add(InLine, MoreInLine), W.swizzleOfRow(Tile, RowOf));
-      Value OfRow = W.pointer(Start, W.mul(RowOf, LineBytes));
+    auto Apart = int64_t(Op.getApart().value_or(8));
+    Value OfWarp = firstColumnOfWarp(Rewriter, Loc, Adaptor.getGroup(), Apart);
+    struct Place8 {
+      Value Start, InLine; ///< the line, and the byte in it
+    };
+    auto PlaceOf = [&](Value Column) -> Place8 {
+      Value Byte = W.mul(Column, Bytes);
+      Value Line = W.shiftRight(Byte, llvm::Log2_64(uint64_t(LineBytes)));
+      return {W.pointer(Adaptor.getTile(),
+                        W.mul(Line, Tile.getPitch() * LineBytes)),
+              W.bitAnd(Byte, LineBytes - 1)};
+    };
+    SmallVector<Place8, 2> Places; // of rows from 0 on, and from 8 on
+    if (ByMatrix) {
+      Value OfLane = W.bitAnd(Place.Lane, 8);
+      if (Apart > 8)
+        OfLane = W.mul(OfLane, Apart / 8);
+      Places = {PlaceOf(W.add(OfWarp, OfLane))};
+    } else {
+      Value First = W.add(OfWarp, W.shiftRight(Place.Lane, 2));
+      Places = {PlaceOf(First), PlaceOf(W.add(First, Apart))};
+    }
+    auto At = [&](const Place8 &Of, Value RowOf, int64_t More) -> Value {
+      Value Swizzled = W.bitXor(Of.InLine, W.swizzleOfRow(Tile, RowOf));
+      Value OfRow = W.pointer(Of.Start, W.mul(RowOf, LineBytes));
       return W.pointer(W.pointer(OfRow, Swizzled), More * LineBytes);
     };
     for (int64_t First = 0; First < Tile.getRows(); First += 16) {
       if (ByMatrix) {
-        store(Rewriter, Loc, At(Row, First, 0), Adaptor.getFragment(),
+        store(Rewriter, Loc, At(Places[0], Row, First), Adaptor.getFragment(),
               First / 2, NVVM::MMALayout::col);
         continue;
       }
@@ -123,11 +135,27 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
             Rewriter, Loc, Adaptor.getFragment(), First / 2 + I);
         LLVM::StoreOp::create(
             Rewriter, Loc, One,
-            At(W.add(Row, I % 2), First + I / 4 * 8, I / 2 % 2 * 8 * Bytes),
+            At(Places[I / 2 % 2], W.add(Row, I % 2), First + I / 4 * 8),
             /*alignment=*/Bytes);
       }
     }
     Rewriter.eraseOp(Op);
+  }
+
+  /// Where the warp's first row is: of each 2 · `Apart` columns, first ones are
+  /// those of warps in turn.
+  Value firstColumnOfWarp(OpBuilder &B, Location Loc, Value Group,
+                          int64_t Apart) const {
+    NvvmWriter W(B, Loc);
+    Value Warp = W.bitAnd(Place.Warp, 3);
+    if (Group)
+      Warp = W.add(Warp, W.shiftLeft(W.toI32(Group), 2));
+    int64_t Together = Apart / 8;
+    if (Together == 1)
+      return W.shiftLeft(Warp, 4);
+    Value Run = arith::DivUIOp::create(B, Loc, Warp, W.i32(Together)),
+          InRun = arith::RemUIOp::create(B, Loc, Warp, W.i32(Together));
+    return W.add(W.mul(Run, 2 * Apart), W.shiftLeft(InRun, 3));
   }
 
   static void store(OpBuilder &B, Location Loc, Value Address, Value Fragment,

@@ -51,6 +51,36 @@ struct LowerExtractColumns : TilePattern<ExtractColumnsOp> {
   }
 };
 
+/// A thread has rows g and g + 8 of its warp's 16, and lanes four apart have
+/// neighbours.
+struct LowerPairedRows : TilePattern<PairedRowsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(PairedRowsOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    FragmentType Ty = Op.getFragment().getType();
+    int64_t Count = Ty.getRows() / 64 * Ty.getColumns() / 2;
+    constexpr int32_t LanesOfRow = 4, LastLane = 31;
+    Value Paired = LLVM::UndefOp::create(Rewriter, Loc,
+                                         getTypeConverter()->convertType(Ty));
+    for (int64_t I = 0; I < Count; ++I) {
+      bool IsOwn = Op.getRows() == 8;
+      // Of each four elements two are of row g.
+      Value One = LLVM::ExtractValueOp::create(
+          Rewriter, Loc, Adaptor.getFragment(), IsOwn ? I ^ 2 : I);
+      if (!IsOwn)
+        One = NVVM::ShflOp::create(Rewriter, Loc, One.getType(), W.i32(-1), One,
+                                   W.i32(LanesOfRow), W.i32(LastLane),
+                                   NVVM::ShflKind::bfly, UnitAttr());
+      Paired = LLVM::InsertValueOp::create(Rewriter, Loc, Paired, One, I);
+    }
+    Rewriter.replaceOp(Op, Paired);
+    return success();
+  }
+};
+
 /// Two adjacent columns of each eight, which both rows of a thread share.
 struct LowerLoadColumns : TilePattern<LoadColumnsOp> {
   using TilePattern::TilePattern;
@@ -256,6 +286,7 @@ private:
 void kpc::tile::populateFragmentPatterns(const TypeConverter &Types,
                                          RewritePatternSet &Patterns,
                                          const ThreadPlace &Place) {
-  Patterns.add<LowerExtractColumns, LowerLoadColumns, LowerMap>(
-      Types, Patterns.getContext(), Place);
+  Patterns
+      .add<LowerExtractColumns, LowerPairedRows, LowerLoadColumns, LowerMap>(
+          Types, Patterns.getContext(), Place);
 }

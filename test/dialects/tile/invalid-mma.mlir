@@ -443,3 +443,35 @@ func.func @f(%t: !tile.smem<[1, 64], f32, swizzle 0>, %i: index) {
   %b = tile.load_columns %t[%i] : !tile.smem<[1, 64], f32, swizzle 0> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
   return
 }
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.paired_rows' op expected 1 or 8 rows, got 16}}
+  %p = tile.paired_rows %d by 16 : !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 32], bf16>, %t: !tile.smem<[32, 128], bf16, swizzle 128>, %group: index) {
+  // expected-error @below {{'tile.store_shared' op with 'of' expected 'transposed', rows a multiple of 8 apart, and a multiple of 64 columns that are whole runs of twice as many}}
+  tile.store_shared %d into %t transposed of %group apart 20 : !tile.fragment<[64, 32], bf16>, !tile.smem<[32, 128], bf16, swizzle 128>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 32], bf16>, %t: !tile.smem<[32, 192], bf16, swizzle 128>, %group: index) {
+  // expected-error @below {{'tile.store_shared' op with 'of' expected 'transposed', rows a multiple of 8 apart, and a multiple of 64 columns that are whole runs of twice as many}}
+  tile.store_shared %d into %t transposed of %group apart 64 : !tile.fragment<[64, 32], bf16>, !tile.smem<[32, 192], bf16, swizzle 128>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 32], bf16>, %t: !tile.smem<[64, 64], bf16, swizzle 128>, %group: index) {
+  // expected-error @below {{'tile.store_shared' op expected a tile of the fragment's shape and element type}}
+  tile.store_shared %d into %t transposed of %group apart 32 : !tile.fragment<[64, 32], bf16>, !tile.smem<[64, 64], bf16, swizzle 128>
+  return
+}

@@ -24,6 +24,7 @@ gpu.module @kernels {
     %byhand = tile.pipe threads producers 2 consumers 4 {offset = 64 : i64} : <1 of [!a]>
     // CHECK: %[[STAGE:.*]] = tile.alloc : !smem
     %staging = tile.alloc : <[64, 64], bf16, swizzle 128>
+    %heads = tile.alloc : !tile.smem<[64, 128], bf16, swizzle 128>
     %bias = tile.alloc : <[1, 128], f32, swizzle 0>
     // CHECK: tile.barrier_init
     tile.barrier_init
@@ -78,6 +79,8 @@ gpu.module @kernels {
       %part = tile.extract_columns %d from 64 : !d -> !part
       // CHECK: tile.extract_columns %[[D]] from 64 rotate_half 32 : !fragment -> !fragment{{.*}}
       %exchanged = tile.extract_columns %d from 64 rotate_half 32 : !d -> !part
+      // CHECK: tile.paired_rows %[[PART]] by 8 : !fragment{{.*}}
+      %other_rows = tile.paired_rows %part by 8 : !part
       // CHECK: tile.load_columns %{{.*}}[%{{.*}}] : !smem{{.*}} -> !fragment{{.*}}
       %bias_part = tile.load_columns %bias[%m] : !tile.smem<[1, 128], f32, swizzle 0> -> !part
       // CHECK: tile.load_columns twice %{{.*}}[%{{.*}}] : !smem{{.*}} -> !fragment{{.*}}
@@ -99,6 +102,8 @@ gpu.module @kernels {
       tile.sync warpgroup
       // CHECK: tile.store_shared %{{.*}} into %[[STAGE]] : !fragment{{.*}}, !smem
       tile.store_shared %out into %staging : !out, !a
+      // CHECK: tile.store_shared %{{.*}} into %{{.*}} transposed of %{{.*}} apart 32 : !fragment{{.*}}, !smem
+      tile.store_shared %out into %heads transposed of %m apart 32 : !out, !tile.smem<[64, 128], bf16, swizzle 128>
       // CHECK: tile.fence_proxy
       tile.fence_proxy
       tile.sync warpgroup
