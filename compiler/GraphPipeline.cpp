@@ -85,11 +85,15 @@ bool kpc::asksForWeightCodes(const CompileOptions &Options) {
          });
 }
 
-/// Whether values and weights are floats of 16 bits, and none is to be a code.
-static bool storesFloatsOf16(const CompileOptions &Options) {
-  bool Is16 =
-      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
-  return Is16 && !asksForCodes(Options) && !asksForWeightCodes(Options) &&
+/// Whether GEMMs of few rows multiply floats of 16 bits, or codes that kpc
+/// makes of weights, by which rows' factors may come after them. What
+/// calibration knows is of the rows with their norm, and numbers with scales in
+/// blocks are made of these.
+static bool takesNormFactors(const CompileOptions &Options) {
+  bool HasCodes = asksForCodes(Options) || asksForWeightCodes(Options);
+  return isNarrow(Options) && Options.Switched.empty() &&
+         blocksOf(Options.Compute).empty() &&
+         !(HasCodes && !Options.Calibration.empty()) &&
          llvm::none_of(Options.PrecisionFor, [](const auto &F) {
            return !blocksOf(F.second).empty();
          });
@@ -425,7 +429,7 @@ static void addLegalisation(OpPassManager &Passes,
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
   if (Options.Fuse && isNarrow(Options) && hasTensorCores(For))
     Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
-  if (Options.Fuse && storesFloatsOf16(Options) && hasTensorCores(For)) {
+  if (Options.Fuse && takesNormFactors(Options) && hasTensorCores(For)) {
     graph::SinkNormFactorsOptions Norms;
     Norms.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createSinkNormFactors(Norms));

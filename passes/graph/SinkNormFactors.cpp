@@ -17,7 +17,8 @@
 /// f32 as well, and its result is cast. The
 /// GEMM then need not wait for a norm: the kernel of few rows adds up the
 /// squares of the rows that it reads. The weight is constant and is computed
-/// when compiling.
+/// when compiling. Codes that kpc makes are made of it; those that a model has
+/// stay, and with them the norm.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -149,6 +150,18 @@ bool isOwnWeight(Value V) {
   return true;
 }
 
+/// Whether `V` is made of codes that the model has.
+bool isOfCodes(Value V) {
+  while (Operation *Def = V.getDefiningOp()) {
+    if (isa<DequantiseOp>(Def))
+      return true;
+    if (!isa<TransposeOp, ReshapeOp, CastOp>(Def))
+      return false;
+    V = Def->getOperand(0);
+  }
+  return false;
+}
+
 /// Whether `V` is a result, in another shape or type at most.
 bool isReturned(Value V) {
   return llvm::any_of(V.getUsers(), [](Operation *User) {
@@ -195,15 +208,29 @@ private:
     ArrayRef<Expr> Dims = typeOf(Norm.X).getDims();
     std::optional<int64_t> Rows = Facts.optimum(Dims[0]),
                            Sum = Dims[1].asConstant();
-    return Rows && schedule::isForFewRows(*Rows, *Rows, /*Plain=*/true) &&
-           Sum && *Sum % KDivisor == 0 && !isForeign(Norm.X) &&
-           !mayStayWide(Norm.X) && !Norm.Result.use_empty() &&
-           llvm::all_of(Norm.Result.getUses(), [&](OpOperand &Use) {
-             auto Gemm = dyn_cast<MatmulOp>(Use.getOwner());
-             return Gemm && Use.getOperandNumber() == 0 && !Kept.match(Gemm) &&
-                    typeOf(Gemm.getB()).getRank() == 2 &&
-                    isConstant(Gemm.getB()) && isOwnWeight(Gemm.getB());
-           });
+    bool HasGemms =
+        Rows && schedule::isForFewRows(*Rows, *Rows, /*Plain=*/true) && Sum &&
+        *Sum % KDivisor == 0 && !isForeign(Norm.X) && !mayStayWide(Norm.X) &&
+        !Norm.Result.use_empty() &&
+        llvm::all_of(Norm.Result.getUses(), [&](OpOperand &Use) {
+          auto Gemm = dyn_cast<MatmulOp>(Use.getOwner());
+          return Gemm && Use.getOperandNumber() == 0 && !Kept.match(Gemm) &&
+                 typeOf(Gemm.getB()).getRank() == 2 && isConstant(Gemm.getB());
+        });
+    auto WeightOf = [](OpOperand &Use) {
+      return cast<MatmulOp>(Use.getOwner()).getB();
+    };
+    if (!HasGemms || llvm::all_of(Norm.Result.getUses(), [&](OpOperand &Use) {
+          return isOwnWeight(WeightOf(Use));
+        }))
+      return HasGemms;
+    if (llvm::any_of(Norm.Result.getUses(),
+                     [&](OpOperand &Use) { return isOfCodes(WeightOf(Use)); }))
+      remark::missed(Norm.Result.getLoc(),
+                     remark::RemarkOpts::name("norm").category("fusion"))
+          << "The norm stays a kernel: its weight, which differs along K, "
+             "cannot be multiplied into codes that the model has.";
+    return false;
   }
 
   /// Whether `X` is stored in f32 without the rewrite, or in a type of the

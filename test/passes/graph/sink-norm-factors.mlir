@@ -1,4 +1,5 @@
 // RUN: kpc-opt %s --sink-norm-factors | FileCheck %s
+// RUN: kpc-opt %s --sink-norm-factors --remark-format=emitRemark --remarks-filter=fusion 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // The factors of an RMSNorm's rows come after GEMMs of few rows, and its weight goes into theirs.
 
@@ -124,6 +125,27 @@ func.func @tied(%in: !x) -> (!y, !w) {
   %norm = graph.mul %x, %factors : !x
   %y = graph.matmul %norm, %w : !x, !w
   return %y, %w : !y, !w
+}
+
+// Codes that the model has stay, and so does the norm.
+// REMARK: The norm stays a kernel: its weight, which differs along K, cannot be multiplied into codes that the model has.
+// CHECK-LABEL: @of_codes(
+// CHECK: %[[FACTORS:.*]] = graph.broadcast
+// CHECK: %[[NORM:.*]] = graph.mul %{{.*}}, %[[FACTORS]]
+// CHECK: graph.matmul %[[NORM]], %{{.*}}
+func.func @of_codes(%in: !x) -> !y {
+  %c = graph.weight "m#w" [] : !graph.tensor<[64, 128], i8>
+  %s = graph.weight "m#s" [] : !graph.tensor<[2, 128], f32>
+  %w = graph.dequantise %c scales %s blocks [32, 1] : !graph.tensor<[64, 128], i8>, !graph.tensor<[2, 128], f32> to <[64, 128], f32>
+  %x = graph.add %in, %in : !x
+  %squares = graph.mul %x, %x : !x
+  %sum = graph.reduce sum, %squares axes [1] : !x
+  %column = graph.reshape %sum : !graph.tensor<[n], f32> to !r
+  %factor = graph.reciprocal %column : !r
+  %factors = graph.broadcast %factor : !r to !x
+  %norm = graph.mul %x, %factors : !x
+  %y = graph.matmul %norm, %w : !x, !w
+  return %y : !y
 }
 
 // What the caller has keeps its type, f32 perhaps.

@@ -135,14 +135,16 @@ GemvTile::Values GemvTile::rowsOf(Value Tile, int64_t Offset, int64_t Part) {
 }
 
 /// Rows times themselves transposed: the squares are on the diagonal. A thread
-/// holds the same words of both operands.
+/// holds the same words of both operands. `Sums`: of 8 rows and of the others.
 void GemvTile::multiplyRows(ArrayRef<Value> Upper, ArrayRef<Value> Lower,
-                            MutableArrayRef<Value> Sums) {
-  for (int64_t Half = 0; Half < 2; ++Half) {
-    Sums[0] = multiply(Upper, Lower, Upper, Half, Sums[0]);
-    if (HasLower)
-      Sums[1] = multiply(Upper, Lower, Lower, Half, Sums[1]);
-  }
+                            MutableArrayRef<Values> Sums) {
+  for (int64_t K = 0; K < 4; K += 2)
+    for (auto [Half, Own] : llvm::enumerate(Sums)) {
+      ArrayRef<Value> Right = Half ? Lower : Upper;
+      Own = multiplyFragments(W, P.A.Element,
+                              {Upper[K], Lower[K], Upper[K + 1], Lower[K + 1]},
+                              {Right[K], Right[K + 1]}, Own);
+    }
 }
 
 GemvTile::Values GemvTile::multiplyStage(const Stage &From, ValueRange Before) {
@@ -159,9 +161,15 @@ GemvTile::Values GemvTile::multiplyStage(const Stage &From, ValueRange Before) {
       for (int64_t Half = 0; Half < 2; ++Half)
         Sums[Slice] = multiply(Upper, Lower, Weights, Half, Sums[Slice]);
     }
-    if (S.HasSquares)
-      multiplyRows(Upper, Lower,
-                   MutableArrayRef(Sums).drop_front(size_t(S.Slices)));
+    if (!S.HasSquares)
+      continue;
+    SmallVector<Values> OfRows;
+    for (Value Own : ArrayRef(Sums).drop_front(size_t(S.Slices)))
+      OfRows.push_back(elementsOf(Own));
+    multiplyRows(Upper, Lower, OfRows);
+    for (auto [Half, Own] : llvm::enumerate(OfRows))
+      Sums[size_t(S.Slices) + Half] =
+          vector::FromElementsOp::create(W.B, W.Loc, Sums[0].getType(), Own);
   }
   return Sums;
 }
@@ -177,9 +185,9 @@ GemvTile::Values GemvTile::initialSums() {
   if (!P.Codes)
     F32 = VectorType::get({4}, F32);
   Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(F32));
-  int64_t OfCodes = (S.Slices + 1) / 2 * halvesOfRows() * 4;
-  int64_t OfRows = !S.HasSquares ? 0 : HasLower ? 2 : 1;
-  return Values(size_t(P.Codes ? OfCodes : S.Slices + OfRows), Zero);
+  int64_t Count = (P.Codes ? productsOfCodes() : S.Slices) +
+                  (S.HasSquares ? halvesOfRows() : 0);
+  return Values(size_t(P.Codes ? Count * 4 : Count), Zero);
 }
 
 /// The four of one instruction.
@@ -191,7 +199,14 @@ GemvTile::Values GemvTile::sumsOf(ValueRange Sums, int64_t Number) {
 /// Fragment: rows g and g + 8; columns 2 t and 2 t + 1 of each 8.
 void GemvTile::storePartial(ValueRange Sums) {
   if (P.Codes)
-    return storeColumns(Sums);
+    storeColumns(Sums);
+  else
+    storeRows(Sums);
+  if (S.HasSquares)
+    storeSquares(Sums);
+}
+
+void GemvTile::storeRows(ValueRange Sums) {
   auto Two = VectorType::get({2}, W.B.getF32Type());
   Value First = W.add(mul(Warp, stageRows()), G), Column = mul(T, 2);
   for (int64_t Row = 0; Row < (HasLower ? 2 : 1); ++Row)
@@ -202,8 +217,6 @@ void GemvTile::storePartial(ValueRange Sums) {
       tile::StoreVectorOp::create(W.B, W.Loc, Pair, Partial, First, Row * 8,
                                   Column, Slice * 8);
     }
-  if (S.HasSquares)
-    storeSquares(Sums.drop_front(size_t(S.Slices)));
 }
 
 /// Row g's square is in column g, which the thread (g, g / 2) has.
@@ -215,13 +228,14 @@ void GemvTile::storeSquares(ValueRange Sums) {
   Value Row = W.add(mul(Warp, stageRows()), G),
         IsEven = IsEqual(rem(G, 2), W.index(0));
   W.when(IsEqual(T, div(G, 2)), [&] {
-    for (auto [Half, Own] : llvm::enumerate(Sums)) {
-      Values All = elementsOf(Own);
+    for (int64_t Half = 0; Half < halvesOfRows(); ++Half) {
+      Values All =
+          sumsOf(Sums, (P.Codes ? productsOfCodes() : S.Slices) + Half);
       Value Square = arith::SelectOp::create(W.B, W.Loc, IsEven, All[Half * 2],
                                              All[Half * 2 + 1]);
       tile::StoreVectorOp::create(
           W.B, W.Loc, vector::FromElementsOp::create(W.B, W.Loc, One, Square),
-          Squares, Row, int64_t(Half) * 8, W.index(0), 0);
+          Squares, Row, Half * 8, W.index(0), 0);
     }
   });
 }

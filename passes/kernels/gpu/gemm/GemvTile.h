@@ -142,11 +142,17 @@ private:
   Values multiplyCodes(const Stage &From, mlir::ValueRange Sums);
   /// Slices of one matrix, and the matrix that a slice is of.
   int64_t ownSlices() const { return resultColumns() / 8; }
+  /// Slices of heads between both halves of a tile.
+  int64_t slicesToOther() const { return (P.RotateHalf - half()) / 8; }
   const GemmMatch::TiledCodes &codesOf(int64_t Slice) const {
     return Slice < ownSlices() ? *P.Codes : *P.Second->Codes;
   }
   /// Of 8 rows, which are the right operand of codes.
   int64_t halvesOfRows() const { return HasLower ? 2 : 1; }
+  /// Instructions of all slices, each of two, and all rows.
+  int64_t productsOfCodes() const {
+    return (S.Slices + 1) / 2 * halvesOfRows();
+  }
   void storeColumns(mlir::ValueRange Sums);
   int64_t blocksOfStage() const {
     return std::max<int64_t>(S.Depth / P.Codes->Block, 1);
@@ -174,7 +180,8 @@ private:
   mlir::Value totalOf(mlir::Value Row, mlir::Value InTile);
   void multiplyRows(llvm::ArrayRef<mlir::Value> Upper,
                     llvm::ArrayRef<mlir::Value> Lower,
-                    llvm::MutableArrayRef<mlir::Value> Sums);
+                    llvm::MutableArrayRef<Values> Sums);
+  void storeRows(mlir::ValueRange Sums);
   void storeSquares(mlir::ValueRange Sums);
   mlir::Value totalIn(mlir::Value Of, mlir::Value Row, mlir::Value Column);
   void epilogueElement(mlir::Value Row, mlir::Value InTile, mlir::Value First);

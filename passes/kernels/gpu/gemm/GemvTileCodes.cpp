@@ -25,6 +25,7 @@
 ///                    than 8 rows codes are multiplied again
 ///   gates            the first half of the slices is of one matrix, the second
 ///                    half of the other, at the same columns
+///   RoPE             the second half of the slices is half a head further
 ///
 ///   stage   tiles of the slices | rows | scales [blocks, columns] | zeros
 ///
@@ -70,10 +71,14 @@ void GemvTile::copyOfBlocks(const Stage &To, Value Tile, Value Memory,
           Block = div(Number, Pieces * S.Slices),
           InTile = W.add(mul(Slice, TileColumns), InSlice);
     Value Own = Slice, InMatrix = InTile;
-    if (P.Second) {
+    if (P.Second)
       Own = rem(Slice, ownSlices());
+    else if (hasHalves())
+      Own = W.add(
+          Slice, arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile),
+                                         W.index(slicesToOther()), W.index(0)));
+    if (hasHalves())
       InMatrix = W.add(mul(Own, TileColumns), InSlice);
-    }
     Value InRow = hasWholeTiles()
                       ? W.add(Column, InMatrix)
                       : W.add(mul(inTiles(Column, Own), TileColumns), InSlice);
@@ -100,11 +105,13 @@ void GemvTile::copyCodes(const Stage &To, const Place &From) {
   Value Whole = W.add(W.mul(div(Column, TileColumns), OfSlice), AlongK);
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
     int64_t Own = Slice % ownSlices();
+    Value Memory = Slice == Own ? MemoryB : MemorySecondB;
+    if (!P.Second && hasHalves() && Slice >= S.Slices / 2)
+      Own += slicesToOther();
     Value Place = W.add(Whole, mul(OfSlice, Own));
     if (!hasWholeTiles())
       Place = W.add(W.mul(inTiles(Column, W.index(Own)), OfSlice), AlongK);
-    copy(To, {Slice == Own ? MemoryB : MemorySecondB, Place, Inside, To.Weights,
-              W.index(Slice), Mine});
+    copy(To, {Memory, Place, Inside, To.Weights, W.index(Slice), Mine});
   }
   copyOfBlocks(To, To.Scales, MemoryScales, MemorySecondScales, P.Codes->Scales,
                From);
@@ -199,6 +206,9 @@ GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
     HasShift |= Numbers->shift() + double(codesOf(Slice).Offset) != 0;
   Values None(4, i32(0)), Start(4, Zero);
+  SmallVector<Values> Squares;
+  for (int64_t Half = 0; S.HasSquares && Half < Halves; ++Half)
+    Squares.push_back(sumsOf(Before, productsOfCodes() + Half));
   for (int64_t Block = 0; Block < Blocks; ++Block) {
     SmallVector<SmallVector<Values>> Rows; // of each step
     SmallVector<Values> OfRows(size_t(Halves), HasShift ? Start : Values());
@@ -209,6 +219,8 @@ GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
         if (HasShift)
           OfRows[Half] = sumsOfRows(OfRows[Half], Rows.back()[Half]);
       }
+      multiplyRows(Rows.back().front(), HasLower ? Rows.back().back() : None,
+                   Squares);
     };
     for (int64_t First = 0; First < Pairs; First += Together) {
       int64_t Last = std::min(First + Together, Pairs);
@@ -249,6 +261,8 @@ GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
       }
     }
   }
+  for (auto [Half, Own] : llvm::enumerate(Squares))
+    llvm::copy(Own, Sums.begin() + (productsOfCodes() + int64_t(Half)) * 4);
   return Sums;
 }
 

@@ -125,7 +125,7 @@ GemvShape shapeOf(GemmMatch &P) {
   Shape.N = typicalProduct(P.C.N.Sizes, UnknownExtent) * Shape.Products;
   Shape.K = typicalProduct(P.C.K.Sizes, UnknownExtent);
   Shape.KContiguous = P.B.RowStride == Expr(1) && P.B.ColumnStride != Expr(1);
-  Shape.HasSquares = !P.Codes && P.squares();
+  Shape.HasSquares = P.squares().has_value();
   if (P.Codes) {
     auto BytesOf = [](const Matrix &M) {
       return int64_t(M.Element.getIntOrFloatBitWidth() / 8);
