@@ -544,6 +544,7 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     for (const target::Target *T : For.Targets)
       Asked.emplace_back(T->Name);
     Rope.Targets = Gates.Targets;
+    Rope.CodeTargets = Gates.CodeTargets;
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp(Gates));
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm(Rope));
   }

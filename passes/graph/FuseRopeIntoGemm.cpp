@@ -204,8 +204,9 @@ void joinInputs(RegionOp Region) {
 
 class RopeFuser {
 public:
-  RopeFuser(func::FuncOp Main, FusionCosts Costs)
-      : Body(Main.getBody().front()), Costs(std::move(Costs)) {}
+  RopeFuser(func::FuncOp Main, FusionCosts Costs, FusionCosts CostsOfCodes)
+      : Body(Main.getBody().front()), Costs(std::move(Costs)),
+        CostsOfCodes(std::move(CostsOfCodes)) {}
 
   void run() {
     for (RegionOp Region : llvm::to_vector(Body.getOps<RegionOp>()))
@@ -219,11 +220,14 @@ private:
   void fuse(RopeRegion &Rope);
   std::string refusal(GemmRegion &Gemm, RopeRegion &Rope, ReshapeOp View,
                       const RopeSizes &Sizes) const;
+  const FusionCosts &costsOf(const GemmRegion &Gemm) const {
+    return Gemm.Tiles ? CostsOfCodes : Costs;
+  }
   bool holdsHeads(GemmRegion &Gemm, int64_t Half) const;
   void replace(GemmRegion &Gemm, RopeRegion &Rope, const RopeSizes &Sizes);
 
   Block &Body;
-  FusionCosts Costs;
+  FusionCosts Costs, CostsOfCodes;
   bool Changed = false;
 };
 
@@ -232,7 +236,7 @@ void RopeFuser::fuse(RopeRegion &Rope) {
       Rope.Region.getInputs()[Rope.X.getArgNumber()].getDefiningOp<ReshapeOp>();
   auto Region = View ? View.getX().getDefiningOp<RegionOp>() : RegionOp();
   std::optional<GemmRegion> Gemm =
-      Region ? GemmRegion::read(Region) : std::nullopt;
+      Region ? GemmRegion::readAny(Region) : std::nullopt;
   std::optional<RopeSizes> Sizes =
       Gemm ? RopeSizes::of(Rope, typeOf(Region.getOutputs()[0])) : std::nullopt;
   Location Loc = Rope.Region.getLoc();
@@ -258,8 +262,8 @@ void RopeFuser::fuse(RopeRegion &Rope) {
 
 /// Whether tiles of the GEMM have whole heads.
 bool RopeFuser::holdsHeads(GemmRegion &Gemm, int64_t Half) const {
-  if (Costs.isAsked())
-    return Costs.holdHeads(Gemm.size(), Half);
+  if (const FusionCosts &Asked = costsOf(Gemm); Asked.isAsked())
+    return Asked.holdHeads(Gemm.size(), Half);
   return llvm::any_of(WidestTiles,
                       [&](int64_t Tile) { return Tile % (2 * Half) == 0; });
 }
@@ -290,7 +294,7 @@ std::string RopeFuser::refusal(GemmRegion &Gemm, RopeRegion &Rope,
   Others.erase(Others.begin() + Rope.X.getArgNumber());
   if (isMadeOf(Others, Gemm.Region))
     return "its angles depend on the GEMM's result";
-  if (auto Slower = Costs.whereRopeIsSlower(Gemm.size(), Half))
+  if (auto Slower = costsOf(Gemm).whereRopeIsSlower(Gemm.size(), Half))
     return "one kernel is no faster" + Slower->str();
   return {};
 }
@@ -351,11 +355,13 @@ struct FuseRopeIntoGemmPass
     func::FuncOp Main = getOperation();
     if (!isGraphFunction(Main) || !Main.getBody().hasOneBlock())
       return;
-    auto All = targetsNamed(Targets, Main);
-    if (failed(All))
+    auto All = targetsNamed(Targets, Main),
+         OfCodes =
+             targetsNamed(CodeTargets.empty() ? Targets : CodeTargets, Main);
+    if (failed(All) || failed(OfCodes))
       return signalPassFailure();
-    RopeFuser(Main,
-              FusionCosts(*All, symbolFacts(Main->getParentOfType<ModuleOp>())))
+    shape::Facts Facts = symbolFacts(Main->getParentOfType<ModuleOp>());
+    RopeFuser(Main, FusionCosts(*All, Facts), FusionCosts(*OfCodes, Facts))
         .run();
   }
 };

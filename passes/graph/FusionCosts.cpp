@@ -87,6 +87,7 @@ double FusionCosts::costOfCodes(const FusedGemmSize &Size, const Kernel &Of,
   Shape.N = Size.Columns;
   Shape.K = Size.K;
   Shape.Products = Of.Products;
+  Shape.RotateHalf = Of.RotateHalf;
   Shape.Bits = Size.CodeBits;
   Shape.Block = Size.Block;
   Shape.ScaleBytes = Size.K > Size.Block ? Size.ScaleBytes : 0;
@@ -96,13 +97,12 @@ double FusionCosts::costOfCodes(const FusedGemmSize &Size, const Kernel &Of,
   return Ranked.empty() ? INFINITY : Ranked.front().Total;
 }
 
-/// Models of GEMMs count what the second cache gives, not memory.
-double FusionCosts::costOf(const FusedGemmSize &Size, const Kernel &Of,
-                           const target::Target &T) const {
-  int64_t Rows = rowsOf(Size), Columns = Size.Columns * Of.Products;
+/// The GEMM of few rows.
+schedule::GemvShape FusionCosts::fewRowsOf(const FusedGemmSize &Size,
+                                           const Kernel &Of) const {
   schedule::GemvShape Few;
-  Few.M = Rows;
-  Few.N = Columns;
+  Few.M = rowsOf(Size);
+  Few.N = Size.Columns * Of.Products;
   Few.K = Size.K;
   Few.KContiguous = false;
   Few.Products = Of.Products;
@@ -115,6 +115,14 @@ double FusionCosts::costOf(const FusedGemmSize &Size, const Kernel &Of,
     Few.ScaleBytes = Size.ScaleBytes;
     Few.ZeroBytes = Size.ZeroBytes;
   }
+  return Few;
+}
+
+/// Models of GEMMs count what the second cache gives, not memory.
+double FusionCosts::costOf(const FusedGemmSize &Size, const Kernel &Of,
+                           const target::Target &T) const {
+  int64_t Rows = rowsOf(Size), Columns = Size.Columns * Of.Products;
+  schedule::GemvShape Few = fewRowsOf(Size, Of);
   bool IsPlain = Of.Products == 1 && !Of.RotateHalf;
   double FewCost = INFINITY;
   // Sizes of codes that are not typical have variants of their own.
@@ -160,7 +168,14 @@ FusionCosts::whereRopeIsSlower(const FusedGemmSize &Size, int64_t Half) const {
 
 bool FusionCosts::holdHeads(const FusedGemmSize &Size, int64_t Half) const {
   // Also where few rows are typical: more may come.
-  schedule::MmaSyncShape Shape = shapeOf(Size, {.RotateHalf = Half});
+  Kernel Of = {.RotateHalf = Half};
+  if (Size.CodeBits)
+    return llvm::all_of(Targets, [&](const target::Target *T) {
+      return !std::isinf(costOfCodes(Size, Of, *T)) ||
+             (Facts.range(Size.Rows).Max <= schedule::MostFewRows &&
+              !rankGemvSchedules(fewRowsOf(Size, Of), *T).empty());
+    });
+  schedule::MmaSyncShape Shape = shapeOf(Size, Of);
   return llvm::all_of(Targets, [&](const target::Target *T) {
     return !std::isinf(bestOfGemms(Shape, *T));
   });

@@ -21,6 +21,7 @@
 
 #include "compiler/target/Target.h"
 #include "dialects/graph/Graph.h"
+#include "passes/schedule/GemvSchedule.h"
 #include "passes/schedule/MmaSyncSchedule.h"
 
 #include <optional>
@@ -66,6 +67,8 @@ private:
   };
   schedule::MmaSyncShape shapeOf(const FusedGemmSize &Size,
                                  const Kernel &Of) const;
+  schedule::GemvShape fewRowsOf(const FusedGemmSize &Size,
+                                const Kernel &Of) const;
   double costOfCodes(const FusedGemmSize &Size, const Kernel &Of,
                      const target::Target &T) const;
   double costOf(const FusedGemmSize &Size, const Kernel &Of,

@@ -471,14 +471,15 @@ def FuseRopeIntoGemm : Pass<"fuse-rope-into-gemm", "::mlir::func::FuncOp"> {
     one. Heads without RoPE are kept by a select. Kernels that read heads before
     or after RoPE read them in the one result. For targets with wgmma, tcgen05 or
     mma.sync, where one thread reads both halves of a head (in shared memory for
-    a GEMV). Operands have 16 bits, heads up to
+    a GEMV). Operands have 16 bits, or the weight is codes; heads have up to
     128 elements, and whole heads fit a tile. Where `targets` names some, all
     without wgmma, it is done where the cost models of all of them say that it
-    gains. Each fusion, and each refusal with its reason, is a remark of category
+    gains. Of codes, `code-targets` are asked. Each fusion, and each refusal with its reason, is a remark of category
     `recognition`.
   }];
   let options = [
-    ListOption<"Targets", "targets", "std::string", "Targets without wgmma as --arch names them; none: the target has it">
+    ListOption<"Targets", "targets", "std::string", "Targets without wgmma as --arch names them; none: the target has it">,
+    ListOption<"CodeTargets", "code-targets", "std::string", "Those for weights of codes; none: the same">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

@@ -17,8 +17,20 @@ namespace {
 
 /// What the product's operands are made of, which stays as it is.
 bool isInFront(Operation &Op, GemmRegion &Gemm) {
-  return &Op == Gemm.Matmul.getA().getDefiningOp() ||
-         &Op == Gemm.Matmul.getB().getDefiningOp();
+  auto Makes = [&](Value V) { return V.getDefiningOp() == &Op; };
+  return llvm::any_of(Gemm.Matmul->getOperands(), Makes) ||
+         (Gemm.Tiles && llvm::any_of(Gemm.Tiles->getOperands(), Makes));
+}
+
+/// The product's operands as its region reads them; of codes also scales and
+/// zero points.
+SmallVector<Value> operandsOf(GemmRegion &Gemm) {
+  SmallVector<Value> All = {Gemm.Matmul.getA()};
+  if (Gemm.Tiles)
+    llvm::append_range(All, Gemm.Tiles->getOperands());
+  else
+    All.push_back(Gemm.Matmul.getB());
+  return All;
 }
 
 bool hasOneElement(Value V) { return typeOf(V).getNumElements() == Expr(1); }
@@ -60,9 +72,10 @@ Value RopeGemm::seenAs(Value Input, ArrayRef<Expr> Dims) {
 
 RegionOp RopeGemm::write() {
   SmallVector<std::pair<BlockArgument, Value>> Inputs;
+  auto Operands = llvm::map_to_vector(operandsOf(Gemm), argumentBehind);
   for (BlockArgument Argument : Gemm.Region.getBody().getArguments()) {
     Value Input = Gemm.input(Argument);
-    if (Argument != Gemm.A && Argument != Gemm.B)
+    if (!llvm::is_contained(Operands, Argument))
       Input = seenAs(Input, *Sizes.ofGemm(typeOf(Argument).getDims()));
     Inputs.push_back({Argument, Input});
   }
@@ -238,12 +251,14 @@ StringRef graph::refusalOfRope(GemmRegion &Gemm, RopeRegion &Rope,
                                const RopeSizes &Sizes) {
   StringRef Behind = "its GEMM has an epilogue of more than a bias",
             Angles = "its angles do not depend on positions alone";
+  SmallVector<Value> Operands = operandsOf(Gemm);
+  auto Arguments = llvm::map_to_vector(Operands, argumentBehind);
   for (BlockArgument Argument : Gemm.Region.getBody().getArguments())
-    if (Argument != Gemm.A && Argument != Gemm.B &&
+    if (!llvm::is_contained(Arguments, Argument) &&
         !Sizes.ofGemm(typeOf(Argument).getDims()))
       return Behind;
-  for (Value Operand : Gemm.Matmul->getOperands())
-    if (!Operand.hasOneUse() || !argumentBehind(Operand).hasOneUse())
+  for (auto [Operand, Argument] : llvm::zip_equal(Operands, Arguments))
+    if (!Operand.hasOneUse() || !Argument.hasOneUse())
       return Behind;
   for (Operation &Op : Gemm.Region.getBody().front().without_terminator())
     if (!isInFront(Op, Gemm) && &Op != Gemm.Matmul &&

@@ -131,7 +131,11 @@ bool isLegal(const CodesSchedule &S, const CodesShape &Shape,
                  S.TileN % (64 * S.Products) == 0 && Groups >= 1 &&
                  Groups <= 4 && Sums <= Most &&
                  S.TileK == CodesSchedule::DepthOfCodes;
-  if (!T.Can.Wgmma || !HasTile || S.Stages < MinStages ||
+  // Warps have pairs of slices, and tiles whole heads.
+  int64_t Half = Shape.RotateHalf;
+  bool HasHeads = Half <= 1 || (Half % 8 == 0 && Half <= MaxRotateHalf &&
+                                S.TileN % (2 * Half) == 0);
+  if (!T.Can.Wgmma || !HasTile || !HasHeads || S.Stages < MinStages ||
       S.Stages > MaxStages || S.GroupM < 1 || S.GroupM > INT32_MAX ||
       S.multicast() > 1 || S.PingPong || !fits(S, Shape, T))
     return false;

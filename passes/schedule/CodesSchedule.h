@@ -29,6 +29,8 @@ struct CodesShape {
   int64_t M = 0, N = 0, K = 0; ///< N of one GEMM
   int64_t Products = 1;        ///< of the same rows: a gated MLP has two
   int64_t Bits = 4;
+  /// RoPE: a column also reads the one that is so many from it; 0: no RoPE.
+  int64_t RotateHalf = 0;
   bool HasFloatCodes = false; ///< of FP8
   int64_t Block = 128;        ///< elements of K that share a scale
   /// Bytes of a scale and of a zero point that a stage has; 0: none.

@@ -7,6 +7,7 @@ Each spelling differs in its caches (buffers, or past and present), its projecti
 """
 
 import dataclasses
+import math
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -31,6 +32,7 @@ class Spelling:
     softcap: float = 0.0
     sink: bool = False  # the softmax has one more score, a number of each head
     smooth: bool = False  # the same, and it is 0
+    spelled: bool = False  # weights are what kpc's codes of 4 bits spell exactly, times the norm's weight
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Writer:
         self.s, self.z = spelling, sizes
         self.random = np.random.default_rng(seed)
         self.nodes, self.weights, self.inputs, self.outputs, self.count = [], [], [], [], 0
+        self.gains = None  # of the last norm
         self.kind = {"f16": np.float16, "f32": np.float32}[spelling.element]
         self.element = {"f16": TensorProto.FLOAT16, "f32": TensorProto.FLOAT}[spelling.element]
 
@@ -72,9 +75,19 @@ class Writer:
         some = self.random.standard_normal(min(count, MOST_NUMBERS), np.float32) * size
         return np.resize(some.astype(self.kind), shape)
 
-    def gemm(self, x, rows, columns):
+    def weight(self, rows, columns, normed):
+        if not self.s.spelled:
+            return self.numbers(rows, columns, size=rows**-0.5)
+        group = 128
+        codes = self.random.integers(0, 16, (rows, columns))
+        codes[::group], codes[1::group] = 0, 15  # all of a group's range
+        zeros = self.random.integers(4, 12, (-(-rows // group), columns)).repeat(group, 0)[:rows]
+        weight = (codes - zeros) * 2.0**-round(math.log2(rows) / 2 + 2)
+        return (weight / self.gains[:, None] if normed else weight).astype(self.kind)
+
+    def gemm(self, x, rows, columns, normed=True):
         if not self.s.bits:
-            return self.node("MatMul", x, self.constant(self.numbers(rows, columns, size=rows**-0.5)))
+            return self.node("MatMul", x, self.constant(self.weight(rows, columns, normed)))
         block = 32
         codes = self.random.integers(0, 256, (columns, rows // block, block // 2), np.uint8)
         scales = (self.random.uniform(0.1, 0.3, columns * rows // block) * rows**-0.5).astype(self.kind)
@@ -82,7 +95,12 @@ class Writer:
                          block_size=block)
 
     def gain(self):
-        return self.constant(self.random.uniform(0.5, 1.5, self.z.hidden).astype(self.kind))
+        if self.s.spelled:
+            # The norm of the embedding is a kernel, so its weight is in none of the codes.
+            self.gains = np.ones(self.z.hidden) if self.gains is None else self.random.choice([0.5, 1, 2], self.z.hidden)
+        else:
+            self.gains = self.random.uniform(0.5, 1.5, self.z.hidden)
+        return self.constant(self.gains.astype(self.kind))
 
     def norm(self, x, more=None):
         """The norm of x, or of x + more, and what was normed."""
@@ -193,12 +211,12 @@ class Writer:
         x = self.node("Gather", self.constant(self.numbers(z.words, z.hidden)), "input_ids")
         h, x = self.norm(x)
         for layer in range(z.layers):
-            made = self.gemm(self.attend(layer, h, tables), z.hidden, z.hidden)
+            made = self.gemm(self.attend(layer, h, tables), z.hidden, z.hidden, normed=False)
             h, x = self.norm(x, made)
             gate, up = self.gemm(h, z.hidden, z.wide), self.gemm(h, z.hidden, z.wide)
             gated = self.node("Mul", self.node("Mul", gate, self.node("Sigmoid", gate)), up)
-            h, x = self.norm(x, self.gemm(gated, z.wide, z.hidden))
-        self.node("MatMul", h, self.constant(self.numbers(z.hidden, z.words, size=z.hidden**-0.5)), outputs=["logits"])
+            h, x = self.norm(x, self.gemm(gated, z.wide, z.hidden, normed=False))
+        self.node("MatMul", h, self.constant(self.weight(z.hidden, z.words, normed=True)), outputs=["logits"])
         self.outputs.append(helper.make_tensor_value_info("logits", self.element, ["batch", "sequence", z.words]))
         total = rows if s.shared else "total"
         for layer in range(z.layers):

@@ -39,6 +39,9 @@ class Layer:
     few: bool = False   # rows: 1 to 16, or always one
     one: bool = False
     interleaved: bool = False  # pairs lie side by side, by the operator
+    bits: int = 0       # of codes of the weights; 0: they are numbers
+    block: int = 32     # elements of K that share a scale
+    hidden: int = HIDDEN
 
 
 CASES = [Layer("together", 64, 4, 2),
@@ -67,6 +70,27 @@ CASES = [Layer("together", 64, 4, 2),
          Layer("few_pairs", 64, 36, operator=True, interleaved=True, few=True, schedule="gemv 16x64 warps 8 stages 3 tiles 2"),
          Layer("always_one", 64, 4, 2, few=True, one=True),
          Layer("few_tiles", 64, 36, schedule="gemv 16x64 warps 8 stages 3 tiles 2", few=True)]
+
+# Weights of codes. Of many rows a warp has columns of both halves of a head, which two warpgroups store together where it is long.
+CODES = [Layer("codes", 64, 4, 2, bits=4),
+         Layer("codes_128", 128, 2, 2, "bf16", bias=True, each_row=True, bits=4, schedule="codes int4 64x128x128 stages 4 group_m 1"),
+         Layer("codes_four", 128, 3, bits=4, schedule="codes int4 32x256x128 stages 3 group_m 2"),
+         Layer("codes_three_quarters", 96, 4, bias=True, bits=4), Layer("codes_three_eighths", 48, 4, 4, "bf16", bits=4),
+         Layer("codes_short", 16, 6, 2, bias=True, bits=4, block=128, schedule="codes int4 96x64x128 stages 4 group_m 1"),
+         Layer("codes_part", 32, 9, precision="bf16", bits=4, schedule="codes int4 64x128x128 stages 3 group_m 1"),
+         Layer("codes_pairs", 64, 2, 2, operator=True, interleaved=True, bits=4),
+         Layer("codes_pairs_three", 64, 5, precision="bf16", bias=True, operator=True, interleaved=True, bits=4,
+               schedule="codes int4 32x192x128 stages 3 group_m 1"),
+         Layer("codes_split", 64, 4, 2, bits=4, block=128, hidden=584, schedule="codes int4 64x128x128 stages 4 group_m 2 split_k 2"),
+         Layer("codes_split_128", 128, 2, 2, bits=4, block=64, hidden=584, schedule="codes int4 64x128x128 stages 4 group_m 2 split_k 4"),
+         Layer("codes_bytes", 64, 4, 2, "bf16", operator=True, bits=8, block=128),
+         Layer("few_codes", 64, 4, 2, few=True, bits=4),
+         Layer("few_codes_each_row", 128, 2, 2, "bf16", bias=True, each_row=True, few=True, bits=4, block=128),
+         Layer("few_codes_short", 16, 6, 2, bias=True, few=True, bits=4),
+         Layer("few_codes_operator", 96, 2, 2, "bf16", operator=True, few=True, bits=8),
+         Layer("few_codes_pairs", 64, 2, 2, operator=True, interleaved=True, few=True, bits=4),
+         Layer("few_codes_tiles", 64, 36, schedule="gemv int4 16x128 warps 8 stages 3 tiles 2", few=True, bits=4),
+         Layer("one_of_codes", 64, 4, 2, few=True, one=True, bits=4)]
 
 # On mma.sync: a warpgroup's columns are whole heads.
 SYNC = [Layer("together", 64, 4, 2),
@@ -101,17 +125,19 @@ BLACKWELL = [Layer("together", 64, 4, 2, schedule="gemm 128x64x64 stages 3 group
 
 
 def layers(target):
+    codes = [layer for layer in CODES if layer.few and (not layer.schedule or target == "sm_90a")]
     if target == "sm_90a":
-        return CASES
+        return CASES + CODES
     if target == "sm_100a":
-        return BLACKWELL + [layer for layer in CASES if layer.few and not layer.schedule and layer.depth not in (16, 96)]
+        return BLACKWELL + codes + [layer for layer in CASES if layer.few and not layer.schedule and layer.depth not in (16, 96)]
     # Other chips have other schedules of few rows, and costs keep short heads of them apart; for every chip nothing is forced.
-    return [layer for layer in SYNC if not layer.schedule or target != "portable"] + [
+    return [layer for layer in SYNC if not layer.schedule or target != "portable"] + codes + [
         layer for layer in CASES if layer.few and not layer.schedule and layer.depth not in (16, 96)]
 
 
 class Graph:
-    def __init__(self):
+    def __init__(self, layer):
+        self.bits, self.block = layer.bits, layer.block
         self.nodes, self.weights, self.random = [], [], numpy.random.default_rng(1)
 
     def node(self, kind, inputs, name="", **attributes):
@@ -124,7 +150,14 @@ class Graph:
         return self.weights[-1].name
 
     def linear(self, x, rows, columns, bias=False):
-        y = self.node("MatMul", [x, self.constant(self.random.standard_normal((rows, columns)).astype(numpy.float32) / rows**0.5)])
+        if self.bits:
+            blocks = -(-rows // self.block)
+            codes = self.random.integers(0, 256, (columns, blocks, self.block * self.bits // 8), numpy.uint8)
+            scales = (self.random.uniform(1, 3, columns * blocks) / 2**self.bits / rows**0.5).astype(numpy.float32)
+            y = self.node("MatMulNBits", [x, self.constant(codes), self.constant(scales)], domain="com.microsoft", K=rows, N=columns,
+                          bits=self.bits, block_size=self.block)
+        else:
+            y = self.node("MatMul", [x, self.constant(self.random.standard_normal((rows, columns)).astype(numpy.float32) / rows**0.5)])
         return self.node("Add", [y, self.constant(self.random.standard_normal(columns).astype(numpy.float32) / 4)]) if bias else y
 
     def part(self, x, axis, first, end):
@@ -137,8 +170,8 @@ class Graph:
 
 
 def model(layer):
-    g, depth = Graph(), layer.depth
-    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "sequence", HIDDEN])]
+    g, depth = Graph(layer), layer.depth
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "sequence", layer.hidden])]
 
     def table(name, shape, kind=TensorProto.FLOAT):
         inputs.append(helper.make_tensor_value_info(name, kind, shape))
@@ -153,7 +186,7 @@ def model(layer):
 
     def heads(count, name):
         """`name`: of what is turned; none: it is not."""
-        y = g.linear("x", HIDDEN, count * depth, layer.bias)
+        y = g.linear("x", layer.hidden, count * depth, layer.bias)
         if name and layer.operator:
             y = g.node("RotaryEmbedding", [y, *tables], f"turned_{name}", num_heads=count, interleaved=int(layer.interleaved))
         y = g.node("Reshape", [y, g.constant(numpy.array([0, 0, count, depth]))])
@@ -175,7 +208,7 @@ def model(layer):
     y = g.linear(y, layer.heads * depth, 64)
     graph = helper.make_graph(g.nodes, "rotary", inputs, [helper.make_tensor_value_info(y, TensorProto.FLOAT, ["batch", "sequence", 64])],
                               g.weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
 
 
 def main():
@@ -183,7 +216,7 @@ def main():
     target = rest[0] if rest else "sm_90a"
     run = emulated.Emulated(kpc, driver, target, folder)
     failed = 0
-    cases = emulated.sampled(layers(target), lambda layer: (layer.few, layer.one, bool(layer.schedule), layer.interleaved))
+    cases = emulated.sampled(layers(target), lambda layer: (layer.few, layer.one, bool(layer.schedule), layer.interleaved, layer.bits))
     for layer in cases:
         sizes, run_at = {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37}
         if layer.few:
@@ -195,7 +228,7 @@ def main():
                              layer.schedule)
         failed += not run.is_right(case)
         shown = subprocess.run([kpc, "inspect", run.folder / f"{layer.name}.kpc"], check=True, capture_output=True, text=True).stdout
-        builder = " gemv " if layer.few else " gemm " if target in ("sm_90a", "sm_100a") else " mmasync "
+        builder = " gemv " if layer.few else " codes " if layer.bits else " gemm " if target in ("sm_90a", "sm_100a") else " mmasync "
         if not any(builder in line and "turned" in line.split()[0] for line in emulated.kernels(shown)):
             print(f"{layer.name}: no product turns its heads:\n{shown}")
             failed += 1

@@ -152,8 +152,14 @@ mlir::FailureOr<mlir::Value> lowerQuantised(mlir::Operation *Op,
                                             KernelWriter &W);
 
 /// Whether a reshape splits a product's columns alone, whose right side is an
-/// input: then it is lowered with the product, as one in its loops.
+/// input or codes in tiles: then it is lowered with the product, as one in its
+/// loops.
 bool splitsColumns(ReshapeOp Op);
+/// Whether nothing but such reshapes reads the product.
+bool isSplitLater(MatmulOp Op);
+/// What the tiles hold, [K, columns…]; their sizes make all columns.
+mlir::Value lowerTiles(DequantiseTilesOp Op,
+                       llvm::ArrayRef<shape::Expr> Columns, KernelWriter &W);
 
 /// The element that changes nothing under `Kind`: 0, 1, or an end of the range.
 mlir::Value neutral(mlir::OpBuilder &B, mlir::Location Loc, ReduceKind Kind,

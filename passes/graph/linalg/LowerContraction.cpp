@@ -9,7 +9,8 @@
 /// \file
 ///   graph.matmul      →  kernel.gemm a[batch…, m, k], b[batch…, k, n]
 ///   its reshape to    →  kernel.gemm a[m, k], b[k, c…]
-///     [m, c…]            where b is an input: its memory in the sizes c
+///     [m, c…]            where b is an input: its memory in the sizes c; or
+///                        codes in tiles
 ///   graph.conv        →  kernel.conv of kernel.pad x
 ///
 //===----------------------------------------------------------------------===//
@@ -56,12 +57,24 @@ bool graph::splitsColumns(ReshapeOp Op) {
   SymbolicTensorType To = typeOf(Op.getY());
   return Product && typeOf(Product.getY()).getRank() == 2 && To.getRank() > 2 &&
          To.getDims()[0] == typeOf(Product.getY()).getDims()[0] &&
-         argumentBehind(Product.getB());
+         (argumentBehind(Product.getB()) ||
+          Product.getB().getDefiningOp<DequantiseTilesOp>());
+}
+
+bool graph::isSplitLater(MatmulOp Op) {
+  return !Op->use_empty() && llvm::all_of(Op->getUsers(), [](auto *U) {
+    auto Reshape = dyn_cast<ReshapeOp>(U);
+    return Reshape && splitsColumns(Reshape);
+  });
 }
 
 static Value lowerSplitColumns(ReshapeOp Op, KernelWriter &W) {
   auto Product = Op.getX().getDefiningOp<MatmulOp>();
   BlockArgument B = argumentBehind(Product.getB());
+  if (auto Tiles = Product.getB().getDefiningOp<DequantiseTilesOp>())
+    return gemm(W, W.tensor(Product.getA()),
+                lowerTiles(Tiles, typeOf(Op.getY()).getDims().drop_front(), W),
+                typeOf(Op.getY()));
   SymbolicTensorType A = typeOf(Product.getA()), To = typeOf(Op.getY());
   SmallVector<Expr> Dims(To.getDims());
   Dims[0] = A.getDims()[1];
@@ -114,13 +127,8 @@ static Value lowerConv(ConvOp Op, KernelWriter &W) {
 }
 
 FailureOr<Value> graph::lowerContraction(Operation *Op, KernelWriter &W) {
-  if (auto Matmul = dyn_cast<MatmulOp>(Op)) {
-    bool IsLate = !Op->use_empty() && llvm::all_of(Op->getUsers(), [](auto *U) {
-      auto Reshape = dyn_cast<ReshapeOp>(U);
-      return Reshape && splitsColumns(Reshape);
-    });
-    return IsLate ? Value() : lowerMatmul(Matmul, W);
-  }
+  if (auto Matmul = dyn_cast<MatmulOp>(Op))
+    return isSplitLater(Matmul) ? Value() : lowerMatmul(Matmul, W);
   if (auto Reshape = dyn_cast<ReshapeOp>(Op))
     return lowerSplitColumns(Reshape, W);
   if (auto Conv = dyn_cast<ConvOp>(Op))

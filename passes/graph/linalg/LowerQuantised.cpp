@@ -9,6 +9,7 @@
 /// \file
 ///   graph.dequantise_tiles  →  linalg.generic (k, n) {kernel.tiles = …}
 ///                              (code - zero) * scale
+///     its columns c…       →   linalg.generic (k, c…)
 ///   graph.dequantise_blocks →  linalg.generic {kernel.block_scales = …}
 ///                              code * scale
 ///
@@ -65,15 +66,22 @@ static Value codeAt(OpBuilder &B, Location L, DequantiseTilesOp Op, Value Tiles,
   return arith::AndIOp::create(B, L, Low, Mask);
 }
 
-static Value lowerTiles(DequantiseTilesOp Op, KernelWriter &W) {
+Value graph::lowerTiles(DequantiseTilesOp Op, ArrayRef<shape::Expr> Columns,
+                        KernelWriter &W) {
   Value Tiles = W.tensor(Op.getTiles()), Scales = W.tensor(Op.getScales()),
         Zeros = Op.getZeros() ? W.tensor(Op.getZeros()) : Value();
-  SymbolicTensorType To = typeOf(Op.getY());
+  SmallVector<shape::Expr> Dims = {typeOf(Op.getY()).getDims()[0]};
+  llvm::append_range(Dims, Columns);
+  SymbolicTensorType To = typeOf(Op.getY()).withDims(Dims);
+  SmallVector<Value> Sizes;
+  for (const shape::Expr &Size : Columns)
+    Sizes.push_back(W.size(Size));
   Value Y = W.produce(To, [&](OpBuilder &B, Location L, ValueRange I) -> Value {
     ByConstants M{{B, L}};
     Type Number = W.computeType(To.getElementType());
-    Value Code = codeAt(B, L, Op, Tiles, I[0], I[1]);
-    Value At[] = {M.div(I[0], Op.getBlock()), I[1]};
+    Value Column = Sizes.size() > 1 ? M.linearize(I.drop_front(), Sizes) : I[1];
+    Value Code = codeAt(B, L, Op, Tiles, I[0], Column);
+    Value At[] = {M.div(I[0], Op.getBlock()), Column};
     Value Scale = tensor::ExtractOp::create(B, L, Scales, At), Zero;
     if (std::optional<Type> Float = Op.getNumber())
       return arith::MulFOp::create(B, L, decodeNarrow(B, L, Code, *Float),
@@ -153,8 +161,14 @@ static Value lowerBlocks(DequantiseBlocksOp Op, KernelWriter &W) {
 }
 
 FailureOr<Value> graph::lowerQuantised(Operation *Op, KernelWriter &W) {
-  if (auto Tiles = dyn_cast<DequantiseTilesOp>(Op))
-    return lowerTiles(Tiles, W);
+  if (auto Tiles = dyn_cast<DequantiseTilesOp>(Op)) {
+    bool IsLate = !Op->use_empty() && llvm::all_of(Op->getUsers(), [](auto *U) {
+      auto Product = dyn_cast<MatmulOp>(U);
+      return Product && isSplitLater(Product);
+    });
+    return IsLate ? Value()
+                  : lowerTiles(Tiles, typeOf(Tiles.getY()).getDims()[1], W);
+  }
   if (auto Blocks = dyn_cast<DequantiseBlocksOp>(Op))
     return lowerBlocks(Blocks, W);
   return failure();

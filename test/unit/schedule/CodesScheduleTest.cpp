@@ -123,3 +123,22 @@ TEST(CodesSchedule, GatesOfManyRowsAreSlowerThanTwoKernels) {
   EXPECT_LT(Cost(32, 2), 2 * Cost(32, 1));
   EXPECT_GT(Cost(1024, 2), 2 * Cost(1024, 1));
 }
+
+// Heads of RoPE are whole in a tile, whose warpgroups have 64 columns each.
+TEST(CodesSchedule, TilesHoldWholeHeads) {
+  auto Ranked = [](int64_t Half) {
+    CodesShape Shape = shapeOf(512, 3840, 4096);
+    Shape.RotateHalf = Half;
+    return rankCodesSchedules(Shape, hopper());
+  };
+  for (int64_t Half : {8, 16, 24, 32, 48, 64}) {
+    auto All = Ranked(Half);
+    ASSERT_FALSE(All.empty()) << Half;
+    for (const CodesCost &One : All)
+      EXPECT_EQ(One.Schedule.TileN % (2 * Half), 0) << One.str();
+  }
+  EXPECT_TRUE(Ranked(40).empty());
+  EXPECT_TRUE(Ranked(96).empty());
+  // Interleaved pairs are in any tile.
+  EXPECT_EQ(Ranked(1).size(), Ranked(0).size());
+}

@@ -44,7 +44,7 @@ void CodesGemm::placeThread(Value Group) {
   };
   Value Thread = W.thread(), Lane = Rem(Thread, 32),
         Warp = Rem(Div(Thread, 32), 4), G = Div(Lane, 4), T = Rem(Lane, 4);
-  Slice = W.add(W.mul(Group, W.index(8)), W.mul(Warp, W.index(2)));
+  Slice = firstSlice(W.add(W.mul(Group, W.index(4)), Warp));
   FirstWord = W.mul(G, W.index(4 * WordsOfLane));
   ColumnOfThread = W.add(W.mul(Slice, W.index(8)), G);
   if (P.Codes->Bits == 4) {
@@ -55,6 +55,32 @@ void CodesGemm::placeThread(Value Group) {
   // t % 2 + 2 of the first or of the second word, as prmt numbers them.
   Value First = W.add(W.mul(Div(T, 2), W.index(4)), Rem(T, 2));
   Bytes = toI32(W.add(W.mul(First, W.index(0x101)), W.index(0x200)));
+}
+
+/// The first slice of 8 columns that a warp has, by its number among all that
+/// multiply. The other one is `slicesToOther` further: the next one, or, of
+/// RoPE, that of the other half of the head.
+Value CodesGemm::firstSlice(Value WarpOfAll) {
+  int64_t Together = slicesToOther();
+  Value Run = W.B.createOrFold<arith::DivUIOp>(W.Loc, WarpOfAll,
+                                               W.index(Together)),
+        InRun = W.B.createOrFold<arith::RemUIOp>(W.Loc, WarpOfAll,
+                                                 W.index(Together));
+  return W.add(W.mul(Run, W.index(2 * Together)), InRun);
+}
+
+/// The column in the tile that a row of a group's fragment is.
+Value CodesGemm::columnOf(Value Group, Value InFragment) {
+  auto Div = [&](Value A, int64_t B) {
+    return W.B.createOrFold<arith::DivUIOp>(W.Loc, A, W.index(B));
+  };
+  auto Rem = [&](Value A, int64_t B) {
+    return W.B.createOrFold<arith::RemUIOp>(W.Loc, A, W.index(B));
+  };
+  Value Warp = W.add(W.mul(Group, W.index(4)), Div(InFragment, 16)),
+        First = W.mul(firstSlice(Warp), W.index(8)),
+        Other = W.mul(Rem(Div(InFragment, 8), 2), W.index(8 * slicesToOther()));
+  return W.add(W.add(First, Other), Rem(InFragment, 8));
 }
 
 Value CodesGemm::load(Type Ty, Value Tile, Value Row, int64_t RowOffset,
@@ -73,7 +99,7 @@ std::array<CodesGemm::Values, 2> CodesGemm::wordsOf(Value Tile) {
   auto Loaded = [&](int64_t Chunk, int64_t Column) {
     Values Words;
     for (int64_t Of = 0; Of < P.Codes->Bits / 4; ++Of) {
-      Value All = load(Ty, Tile, Slice, Column, FirstWord,
+      Value All = load(Ty, Tile, Slice, Column * slicesToOther(), FirstWord,
                        Chunk * WordsOfLane + Of * (TileBytes / 4));
       Values Four;
       for (int64_t I = 0; I < WordsOfLane; ++I)
@@ -107,7 +133,7 @@ CodesGemm::Values CodesGemm::ofColumns(Value Tile, int64_t InHalf,
   for (int64_t Block = First; Block < First + Blocks; ++Block)
     for (int64_t Column = 0; Column < 2; ++Column) {
       Value Loaded = load(VectorType::get({1}, Element), Tile, W.index(0),
-                          Block, ColumnOfThread, Column * 8);
+                          Block, ColumnOfThread, Column * 8 * slicesToOther());
       Value One = vector::ExtractOp::create(W.B, W.Loc, Loaded, 0);
       Pairs.push_back(
           Map(vector::BroadcastOp::create(W.B, W.Loc, pairType(), One)));
@@ -320,17 +346,23 @@ Value CodesGemm::keep(Value Group, Value Sums) {
 
 /// A part times the scales of its columns, which are the fragment's rows.
 Value CodesGemm::scaled(Value Part, const GemmMatch::TiledCodes &Codes,
-                        Value Column, Value Row) {
+                        const AccumulatorCoord &At) {
   Type F32 = W.B.getF32Type(), Index = W.B.getIndexType();
-  auto Map = tile::MapOp::create(W.B, W.Loc, Part.getType(), Part,
-                                 ValueRange{Column, Row},
-                                 ValueRange{ColumnCount, RowCount});
+  auto Ty = cast<tile::FragmentType>(Part.getType());
+  Values First = {At.Column, At.Row}, Within = {At.Columns, At.Rows};
+  if (At.ColumnOf) {
+    First[0] = W.index(0);
+    Within[0] = W.index(Ty.getRows());
+  }
+  auto Map = tile::MapOp::create(W.B, W.Loc, Ty, Part, First, Within);
   OpBuilder::InsertionGuard Guard(W.B);
   Block *Body = W.B.createBlock(&Map.getBody(), {}, {F32, Index, Index},
                                 SmallVector<Location>(3, W.Loc));
-  Value Scale =
-      memref::LoadOp::create(W.B, W.Loc, Codes.Scales.Memref,
-                             ValueRange{W.index(0), Body->getArgument(1)});
+  Value Column = Body->getArgument(1);
+  if (At.ColumnOf)
+    Column = At.ColumnOf(Column);
+  Value Scale = memref::LoadOp::create(W.B, W.Loc, Codes.Scales.Memref,
+                                       ValueRange{W.index(0), Column});
   if (Scale.getType() != F32)
     Scale = arith::ExtFOp::create(W.B, W.Loc, F32, Scale);
   if (double Factor = Numbers.factor(); Factor != 1)
@@ -353,6 +385,15 @@ void CodesGemm::finish(const TileCoord &Where, Value Group, ValueRange Acc) {
   }
   for (int64_t R = 0; R < S.storedRows(); R += Rows) {
     Value InTile = W.add(First, W.index(R)), Row = W.add(Where.Row, InTile);
+    AccumulatorCoord At{Value(), Row, Column, RowCount, ColumnCount};
+    At.Transposed = true;
+    if (hasHeads())
+      At.ColumnOf = [&](Value InFragment) -> Value {
+        Value Last =
+            W.B.createOrFold<arith::SubIOp>(W.Loc, ColumnCount, W.index(1));
+        return W.B.createOrFold<arith::MinUIOp>(
+            W.Loc, W.add(Where.Column, columnOf(Group, InFragment)), Last);
+      };
     Values Parts;
     for (auto [I, Sums] : llvm::enumerate(Acc)) {
       Value Part = Kept ? Value(tile::ClusterReduceOp::create(
@@ -360,13 +401,14 @@ void CodesGemm::finish(const TileCoord &Where, Value Group, ValueRange Acc) {
                         : Value(tile::ExtractColumnsOp::create(
                               W.B, W.Loc, PartTy, Sums, R));
       if (!hasBlocks(P))
-        Part = scaled(Part, codesOf(unsigned(I)), Column, Row);
+        Part = scaled(Part, codesOf(unsigned(I)), At);
       Parts.push_back(Part);
     }
-    AccumulatorCoord At{Value(), Row, Column, RowCount, ColumnCount};
-    At.Transposed = true;
+    if (P.RotateHalf)
+      Parts.push_back(tile::PairedRowsOp::create(W.B, W.Loc, PartTy, Parts[0],
+                                                 hasHeads() ? 8 : 1));
     Value Out = mapAccumulators(W, P, At, Parts[0], Result,
-                                P.Second ? Parts[1] : Value());
+                                Parts.size() > 1 ? Parts[1] : Value());
     store(Where, Group, Row, Column, Out, R / Rows);
   }
 }
@@ -377,18 +419,34 @@ void CodesGemm::store(const TileCoord &Where, Value Group, Value Row,
   constexpr int64_t Buffers = schedule::StagingBuffers;
   int64_t Rows = S.partRows(), Buffer = Number % Buffers,
           Parts = S.storedRows() / Rows;
-  Value OfGroup = W.mul(Group, W.index(Rows * Buffers));
-  Value Staged =
-      rowsOf(StagingTile, W.add(OfGroup, W.index(Rows * Buffer)), Rows);
+  Value OfGroup = W.mul(Group, W.index(Rows * Buffers)), Whole, Staged;
+  // Halves of a head may be stored by two warpgroups.
+  auto Scope = 4 % slicesToOther() ? tile::Scope::Role : tile::Scope::Warpgroup;
+  if (hasHeads()) {
+    Whole = rowsOf(StagingTile, W.index(Rows * Buffer), Rows);
+    auto All = cast<tile::SharedType>(Whole.getType());
+    auto Ty =
+        tile::SharedType::get(W.B.getContext(), {Rows, 64}, All.getElement(),
+                              All.getSwizzle(), All.getPitch());
+    Staged = tile::SubviewColumnsOp::create(W.B, W.Loc, Ty, Whole,
+                                            W.mul(Group, W.index(64)));
+  } else {
+    Staged = rowsOf(StagingTile, W.add(OfGroup, W.index(Rows * Buffer)), Rows);
+  }
   bool UsedLast = Number == 0 && Parts % Buffers != 0;
   elect(tile::Scope::Warpgroup, [&] {
     tile::TmaStoreWaitOp::create(W.B, W.Loc, UsedLast ? 0 : Buffers - 1);
   });
-  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
-  tile::StoreSharedOp::create(W.B, W.Loc, Out, Staged, /*pairs=*/false,
-                              /*transposed=*/true);
+  tile::SyncOp::create(W.B, W.Loc, Scope);
+  if (hasHeads())
+    tile::StoreSharedOp::create(W.B, W.Loc, Out, Whole, Group, /*pairs=*/false,
+                                /*transposed=*/true,
+                                W.B.getI64IntegerAttr(P.RotateHalf));
+  else
+    tile::StoreSharedOp::create(W.B, W.Loc, Out, Staged, /*pairs=*/false,
+                                /*transposed=*/true);
   tile::FenceProxyOp::create(W.B, W.Loc);
-  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
+  tile::SyncOp::create(W.B, W.Loc, Scope);
   elect(tile::Scope::Warpgroup, [&] {
     tile::TmaStoreOp::create(W.B, W.Loc, Staged, ViewD,
                              at(P.D, Where, Row, Column));

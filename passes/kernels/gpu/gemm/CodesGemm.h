@@ -18,6 +18,8 @@
 ///                   g + 8 of each 16, and of each 8 of K those from 2 t on.
 ///                   These are nibbles t and t + 4 of a word, so lanes of one
 ///                   column load the same words, and shift them by 4 t
+///   RoPE            rows g and g + 8 of a warp's fragment are columns half a
+///                   head apart: a warp has slices of both halves
 ///   K               0 … 63 is the first half of a step, 64 … 127 the second
 ///
 /// While the products of one half run, the codes of the next become numbers.
@@ -28,6 +30,7 @@
 #define KPC_PASSES_KERNELS_GPU_GEMM_CODESGEMM_H
 
 #include "passes/kernels/gpu/gemm/CodeNumbers.h"
+#include "passes/kernels/gpu/gemm/GemmTileWalk.h"
 #include "passes/kernels/gpu/gemm/HopperGemm.h"
 #include "passes/schedule/CodesSchedule.h"
 
@@ -101,10 +104,16 @@ private:
   void finish(const TileCoord &Where, mlir::Value Group, mlir::ValueRange Acc);
   mlir::Value keep(mlir::Value Group, mlir::Value Acc);
   mlir::Value scaled(mlir::Value Part, const GemmMatch::TiledCodes &Codes,
-                     mlir::Value Column, mlir::Value Row);
+                     const AccumulatorCoord &At);
+  mlir::Value firstSlice(mlir::Value WarpOfAll);
+  mlir::Value columnOf(mlir::Value Group, mlir::Value InFragment);
   void store(const TileCoord &Where, mlir::Value Group, mlir::Value Row,
              mlir::Value Column, mlir::Value Out, int64_t Number);
 
+  /// RoPE of halves of heads. Interleaved pairs are rows of two lanes.
+  bool hasHeads() const { return P.RotateHalf > 1; }
+  /// Between the two slices of 8 columns of a warp.
+  int64_t slicesToOther() const { return hasHeads() ? P.RotateHalf / 8 : 1; }
   unsigned matrices() const { return P.Second ? 2 : 1; }
   const GemmMatch::TiledCodes &codesOf(unsigned Matrix) const {
     return Matrix ? *P.Second->Codes : *P.Codes;

@@ -80,9 +80,11 @@ void CodesGemm::addCodeViews(const GemmMatch::TiledCodes &Codes) {
 void CodesGemm::declare() {
   MLIRContext *Context = W.B.getContext();
   declareTiles();
-  auto Staging =
-      sharedTile(S.groups() * S.partRows() * schedule::StagingBuffers,
-                 schedule::StagingColumns, P.D.Element);
+  int64_t StagedRows = S.partRows() * schedule::StagingBuffers;
+  // Of heads, one tile of all warpgroups' columns: the same bytes.
+  auto Staging = hasHeads() ? sharedTile(StagedRows, S.TileN, P.D.Element)
+                            : sharedTile(S.groups() * StagedRows,
+                                         schedule::StagingColumns, P.D.Element);
   addOperandViews();
   ViewD = addMatrixView(P.D, viewOfLines(P.D, Staging, S.partRows()), false,
                         P.M, P.N);

@@ -82,6 +82,7 @@ CodesShape shapeOf(GemmMatch &P) {
   Shape.N = typicalProduct(P.C.N.Sizes, UnknownExtent);
   Shape.K = *P.K.asConstant();
   Shape.Products = P.Second ? 2 : 1;
+  Shape.RotateHalf = P.RotateHalf;
   Shape.Bits = P.Codes->Bits;
   Shape.HasFloatCodes = bool(P.Codes->Number);
   Shape.Block = P.Codes->Block;

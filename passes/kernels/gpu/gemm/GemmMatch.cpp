@@ -432,7 +432,7 @@ std::optional<GemmMatch> GemmMatch::readWithRotateHalf(FusedKernel &Form) {
 }
 
 std::optional<GemmMatch> GemmMatch::readOneTiled(FusedKernel &Form) {
-  std::optional<GemmMatch> P = readResult(Form);
+  std::optional<GemmMatch> P = readD(Form);
   if (!P)
     return std::nullopt;
   const Contraction &C = P->C;
@@ -474,7 +474,8 @@ GemmMatch::pairOf(FusedKernel &Form, Forms &Own,
   Own.First = Form.withRoot(Form.FirstRoot);
   Own.Second = Form.withRoot(Form.Root);
   std::optional<GemmMatch> P = Read(Own.First), Other = Read(Own.Second);
-  if (!P || !Other || !haveOneLeft(*P, *Other) || !haveRightsAlike(*P, *Other))
+  if (!P || !Other || P->RotateHalf || Other->RotateHalf ||
+      !haveOneLeft(*P, *Other) || !haveRightsAlike(*P, *Other))
     return std::nullopt;
   P->Second.emplace(DualGemm{Other->C, Other->B, Other->Codes});
   return P;

@@ -168,12 +168,18 @@ Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
     std::swap(First[0], First[1]);
     std::swap(Within[0], Within[1]);
   }
+  if (Where.ColumnOf) {
+    First[0] = W.index(0);
+    Within[0] = W.index(From.getRows());
+  }
   auto Map = tile::MapOp::create(W.B, W.Loc, To, Part, First, Within, Others);
   OpBuilder::InsertionGuard Guard(W.B);
   Block *Body = W.B.createBlock(&Map.getBody(), {}, Arguments,
                                 SmallVector<Location>(Arguments.size(), W.Loc));
   Value Row = Body->getArgument(Where.Transposed ? 2 : 1),
         Column = Body->getArgument(Where.Transposed ? 1 : 2);
+  if (Where.ColumnOf)
+    Column = Where.ColumnOf(Column);
   Values At = indicesOf(W, P, Where.Batch, Row, Column,
                         Where.Places ? Where.Places(Row) : Values());
   SmallVector<std::pair<Value, Value>> InBody;

@@ -41,6 +41,9 @@ struct AccumulatorCoord {
   std::function<llvm::SmallVector<mlir::Value>(mlir::Value Row)> Places = {};
   /// The fragment has columns as rows; `Columns` is not null.
   bool Transposed = false;
+  /// Then the result's column that is a row of the fragment, kept inside, where
+  /// they are in another order; null: all follow `Column`.
+  std::function<mlir::Value(mlir::Value InFragment)> ColumnOf = {};
 };
 
 /// `Columns` columns are kept inside as a whole where N is known to be a

@@ -40,14 +40,14 @@ GemmMatch::TiledCodes::read(const Contraction &C) {
                    ? Generic->getAttrOfType<kernel::TilesAttr>(
                          kernel::KernelDialect::TilesAttrHelper::getNameStr())
                    : kernel::TilesAttr();
-  if (!Tiles || C.K.Loops.size() != 1 || C.N.Loops.size() != 1)
+  if (!Tiles || C.K.Loops.size() != 1)
     return std::nullopt;
   MLIRContext *Context = Generic.getContext();
-  AffineMap Wanted = AffineMap::get(C.B.Map.getNumDims(), 0,
-                                    {getAffineDimExpr(C.K.Loops[0], Context),
-                                     getAffineDimExpr(C.N.Loops[0], Context)},
-                                    Context);
-  if (C.B.Map != Wanted)
+  // Columns are one loop, or those of heads (RoPE).
+  SmallVector<AffineExpr> Wanted = {getAffineDimExpr(C.K.Loops[0], Context)};
+  for (unsigned Loop : C.N.Loops)
+    Wanted.push_back(getAffineDimExpr(Loop, Context));
+  if (C.B.Map != AffineMap::get(C.B.Map.getNumDims(), 0, Wanted, Context))
     return std::nullopt;
   SmallVector<Matrix> Read;
   for (auto Op : Generic.getBody()->getOps<tensor::ExtractOp>())
