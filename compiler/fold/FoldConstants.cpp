@@ -14,6 +14,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/graph/ConstantValues.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/ScorePlaces.h"
 #include "runtime/format/Sha256.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -151,6 +152,8 @@ private:
     bool Grows = Bytes > (IsMask && Behind < MostNumbers ? FreeBytesOfMasks
                                                          : FreeBytes) &&
                  Bytes / MostGrowth > Behind;
+    // Attention in a window skips what it computes, not what it reads.
+    Grows |= isMaskOfPlaces(Op);
     if (!Grows && !isa<BroadcastOp, IotaOp, ReshapeOp, UnpackOp>(Op)) {
       Needed.insert(V);
       return;

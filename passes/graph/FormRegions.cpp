@@ -39,6 +39,7 @@
 #include "passes/graph/RegionBuilder.h"
 #include "passes/graph/RegionFormer.h"
 #include "passes/graph/RegionRoles.h"
+#include "passes/graph/ScorePlaces.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -100,7 +101,8 @@ void RegionFormer::place(Operation *Op) {
   if (isCloned(Op) && !NeedsMemory)
     return;
 
-  if (!NeedsMemory && (isCheaperAgain(Op) || makesDigits(Op)))
+  if (!NeedsMemory && (isCheaperAgain(Op) || makesDigits(Op) ||
+                       (Rule.Fuse && isMaskOfPlaces(Op))))
     cloneForKernels(Op);
   Group *G = groupToJoin(Op);
   if (!G) {
@@ -313,7 +315,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   }
   if (G.Root && isa<AttentionOp>(G.Root)) {
     if ((isOrderOfHeads(Op) && llvm::all_of(Op->getUses(), readsHeads)) ||
-        isSliceOfHeads(Op) || widensHeads(Op))
+        isSliceOfHeads(Op) || widensHeads(Op) || isMaskOfPlaces(Op))
       return {};
     return "attention is a kernel of its own";
   }

@@ -31,6 +31,7 @@
 #include "passes/graph/LinearIndex.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RowSpace.h"
+#include "passes/graph/ScorePlaces.h"
 #include "passes/graph/ScoreSpace.h"
 #include "passes/graph/ScoreTerms.h"
 
@@ -191,8 +192,11 @@ std::string describe(AttentionOp Op) {
     Text += " on " + KD[1].str() + " of keys and values";
   if (Op.getCausal())
     Text += ", causal";
-  if (Op.getMask())
-    Text += ", with a mask";
+  if (Value Mask = Op.getMask()) {
+    Operation *Def = Mask.getDefiningOp();
+    Text += Def && isOfPlaces(Def) ? ", with a mask that compares places"
+                                   : ", with a mask";
+  }
   if (Op.getBias())
     Text += ", with a bias";
   if (Op.getSoftcap())
@@ -469,20 +473,21 @@ AttentionOp inBetterWords(AttentionOp Op) {
                typeOf(FewK).getDims()[1] == typeOf(FewV).getDims()[1];
   if (Fewer)
     K = FewK, V = FewV;
-  ScoreTerms Terms(
-      B, QTy.withDims({QD[0], QD[1], QD[2], typeOf(Op.getK()).getDims()[2]}));
   std::optional<Expr> Causal;
   if (Op.getCausal())
     Causal = Op.getCausal()->getDims()[0];
+  ScoreTerms Terms(
+      B, QTy.withDims({QD[0], QD[1], QD[2], typeOf(Op.getK()).getDims()[2]}),
+      Causal);
   Value Mask = Op.getMask(), Bias = Op.getBias();
-  bool Sorted = !Causal && (Mask || Bias) &&
-                (!Mask || Terms.hide(Mask, -INFINITY)) &&
+  bool Sorted = (Mask || Bias) && (!Mask || Terms.hide(Mask, -INFINITY)) &&
                 (!Bias || Terms.add(Bias));
   auto Changes = [](Value Old, Value New) {
     return Old && (!New || typeOf(New) != typeOf(Old));
   };
-  Sorted = Sorted && (Terms.causal() || Changes(Mask, Terms.mask()) ||
-                      Changes(Bias, Terms.bias()));
+  Sorted =
+      Sorted && (Terms.causal() || Terms.comparesPlaces() ||
+                 Changes(Mask, Terms.mask()) || Changes(Bias, Terms.bias()));
   if (Sorted)
     Causal = Terms.causal(), Mask = Terms.mask(), Bias = Terms.bias();
   if (!Scaled && !Fewer && !Sorted)

@@ -8,6 +8,7 @@
 
 #include "passes/graph/RegionFacts.h"
 #include "dialects/graph/GraphRecurrent.h"
+#include "passes/graph/ScorePlaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -69,14 +70,19 @@ static Expr flopsOf(Operation &Op) {
                typeOf(Matmul.getA()).getDims().back();
       })
       .Case([](AttentionOp Attention) {
-        // Both products; of a causal one, half of them.
+        // Both products; of a causal one, half of them, or what its window has.
         Expr Each = typeOf(Attention.getQ()).getDims()[3] +
                     typeOf(Attention.getV()).getDims()[3];
         Expr Seen = typeOf(Attention.getK()).getDims()[2];
         Expr Heads = elementsOf(Attention.getQ())
                          .floorDiv(typeOf(Attention.getQ()).getDims()[3]);
         Expr All = Expr(2) * Heads * Seen * Each;
-        return Attention.getCausal() ? All.floorDiv(Expr(2)) : All;
+        if (!Attention.getCausal())
+          return All;
+        Expr Half = All.floorDiv(Expr(2));
+        std::optional<Expr> Window = keysInWindow(Attention);
+        return Window ? Expr::min(Half, Expr(2) * Heads * *Window * Each)
+                      : Half;
       })
       .Case([](ConvOp Conv) {
         return Expr(2) * elementsOf(Conv.getY()) * convDepth(Conv);

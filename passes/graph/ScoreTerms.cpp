@@ -13,13 +13,15 @@
 /// A finite number that hides is kept as it is, so a query of which every key
 /// is hidden by it gives what the model gives: the mean of all values. The
 /// triangle leaves it its last key at least, so there is no such query where
-/// nothing else hides.
+/// nothing else hides. The same goes for a window, where a query's first key is
+/// some way before its own: it becomes a mask, whichever number hides.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/ScoreTerms.h"
 #include "passes/graph/LinearIndex.h"
 #include "passes/graph/RowSpace.h"
+#include "passes/graph/ScorePlaces.h"
 
 #include <cmath>
 
@@ -58,6 +60,10 @@ Value ScoreTerms::inFourDims(Value V) {
   for (auto [Size, Score] : llvm::zip_equal(Sizes, Scores.getDims()))
     if (Size != Expr(1) && Size != Score)
       return {};
+  if (Value Places = placesOf(B, V, Sizes)) {
+    ComparesPlaces = true;
+    return Places;
+  }
   if (ArrayRef<Expr>(Sizes) == Ty.getDims())
     return V;
   return ReshapeOp::create(B, V.getLoc(), Ty.withDims(Sizes), V);
@@ -155,11 +161,21 @@ bool ScoreTerms::isTriangle(Value Seen) {
   return true;
 }
 
+/// Takes `Seen` as the first key that each query sees if it is that.
+bool ScoreTerms::isFirstKey(Value Seen) {
+  std::optional<LinearIndex> L = LinearIndex::whereNotNegative(Seen);
+  if (!L || !isWindow(*L))
+    return false;
+  Masks.push_back(windowOf(B, Seen.getLoc(), *L, Scores));
+  ComparesPlaces = true;
+  return true;
+}
+
 bool ScoreTerms::hide(Value Seen, double Hidden) {
   SmallVector<Value> Parts, Rest;
   split(Seen, Parts);
   for (Value Part : Parts)
-    if (!isEverything(Part) && !isTriangle(Part)) {
+    if (!isEverything(Part) && !isTriangle(Part) && !isFirstKey(Part)) {
       Rest.push_back(inFourDims(Part));
       if (!Rest.back())
         return false;
@@ -190,13 +206,23 @@ bool ScoreTerms::add(Value Added) {
     return true;
   if (auto Sum = Added.getDefiningOp<AddOp>())
     return add(Sum.getA()) && add(Sum.getB());
-  if (auto Select = Added.getDefiningOp<SelectOp>()) {
+  auto Reshape = Added.getDefiningOp<ReshapeOp>();
+  bool IsMoved = Reshape && movesOnesOnly(Reshape);
+  Value Chosen = IsMoved ? Reshape.getX() : Added;
+  if (auto Select = Chosen.getDefiningOp<SelectOp>()) {
     std::optional<double> A = constantScalar(Select.getA()),
                           C = constantScalar(Select.getB());
+    Value Seen = Select.getCondition();
+    auto Moved = [&](Value V) -> Value {
+      return IsMoved ? B.createOrFold<ReshapeOp>(
+                           Added.getLoc(),
+                           typeOf(V).withDims(typeOf(Added).getDims()), V)
+                     : V;
+    };
     if (A == 0.0 && C && hides(*C))
-      return hide(Select.getCondition(), *C);
+      return hide(Moved(Seen), *C);
     if (C == 0.0 && A && hides(*A))
-      return hide(NotOp::create(B, Added.getLoc(), Select.getCondition()), *A);
+      return hide(Moved(NotOp::create(B, Added.getLoc(), Seen)), *A);
   }
   Value Whole = inFourDims(Added);
   if (Whole)

@@ -16,9 +16,10 @@ namespace kpc::graph {
 /// graph.attention has words for.
 class ScoreTerms {
 public:
-  /// `Scores` is [batch, heads, queries, keys].
-  ScoreTerms(mlir::OpBuilder &B, SymbolicTensorType Scores)
-      : B(B), Scores(Scores) {}
+  /// `Scores` is [batch, heads, queries, keys]; `Causal` as below.
+  ScoreTerms(mlir::OpBuilder &B, SymbolicTensorType Scores,
+             std::optional<shape::Expr> Causal = std::nullopt)
+      : B(B), Scores(Scores), Causal(std::move(Causal)) {}
 
   /// Scores + `Added`; false where it does not fit.
   bool add(mlir::Value Added);
@@ -27,6 +28,8 @@ public:
 
   /// Query i sees the keys up to i + this; none: all.
   std::optional<shape::Expr> causal() const { return Causal; }
+  /// Whether the mask is computed from indices, by the attention's kernel.
+  bool comparesPlaces() const { return ComparesPlaces; }
   /// Bools; null: all hold.
   mlir::Value mask();
   /// What is added; null: nothing.
@@ -37,6 +40,7 @@ public:
 
 private:
   bool isTriangle(mlir::Value Seen);
+  bool isFirstKey(mlir::Value Seen);
   void split(mlir::Value Seen, llvm::SmallVectorImpl<mlir::Value> &Parts);
   mlir::Value inFourDims(mlir::Value V);
   mlir::Value join(llvm::StringRef Op, llvm::ArrayRef<mlir::Value> Parts);
@@ -45,6 +49,7 @@ private:
   mlir::OpBuilder &B;
   SymbolicTensorType Scores;
   std::optional<shape::Expr> Causal;
+  bool ComparesPlaces = false;
   llvm::SmallVector<mlir::Value> Masks, Biases;
 };
 

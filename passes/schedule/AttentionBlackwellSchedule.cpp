@@ -58,22 +58,6 @@ constexpr int64_t MostStages = 4, PowersOfPart = 8;
 
 double ceilOf(double A, int64_t B) { return std::ceil(A / double(B)); }
 
-/// Blocks of keys of a block's queries, on average.
-double blocksOf(const AttentionBlackwellSchedule &S,
-                const AttentionShape &Shape) {
-  double All = ceilOf(double(Shape.Keys), S.TileKeys);
-  if (!Shape.Causal)
-    return All;
-  auto RowTiles = int64_t(ceilOf(double(Shape.Queries), S.tileQueries()));
-  // Of long sequences an even sample.
-  int64_t Step = std::max<int64_t>(1, RowTiles / 1024), Count = 0;
-  double Sum = 0;
-  for (int64_t Row = 0; Row < RowTiles; Row += Step, ++Count)
-    Sum += std::min(
-        All, ceilOf(double(Row + 1) * double(S.tileQueries()), S.TileKeys));
-  return Sum / double(std::max<int64_t>(Count, 1));
-}
-
 AttentionBlackwellCost costOf(const AttentionBlackwellSchedule &S,
                               const AttentionShape &Shape,
                               const target::Target &T) {
@@ -102,7 +86,7 @@ AttentionBlackwellCost costOf(const AttentionBlackwellSchedule &S,
                   (Shape.Capped ? SlotsPerCap + PowersOfCapped - 1 : 0)) /
                  LanesPerCycle;
   AttentionBlackwellCost Cost{S};
-  Cost.Steps = blocksOf(S, Shape);
+  Cost.Steps = blocksOfKeys(Shape, S.tileQueries(), S.TileKeys);
   Cost.Mma = Tiles * (Scoring + Adding + PlaceCycles) / PerMicrosecond;
   Cost.Powers = Tiles * Special / PerMicrosecond;
   Cost.Issue = Tiles * Slots / PerMicrosecond;

@@ -27,11 +27,13 @@ int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
   // Scores and sums in f32, powers in 16 bits or FP8, one value of each 64 rows
   // in 128 threads; the rest is room for addresses, greatest scores and sums,
   // and for the limits of rows where blocks after the first have a mask.
-  constexpr int64_t Room = 32, MaskRoom = 8;
+  // Where a mask says where keys begin, a row has two limits: with heads of 256
+  // and one warpgroup ptxas 13.0 spilled up to 148 bytes.
+  constexpr int64_t Room = 32, MaskRoom = 8, LimitRoom = 16;
   // Scales of rows, and which keys columns are: with heads of 64, 192 queries
   // and 128 keys on the diagonal ptxas 13.0 spilled 16 bytes.
   constexpr int64_t CodeRoom = 4, CodeMaskRoom = 8;
-  bool Masks = Shape.Causal && TileKeys % TileQueries != 0,
+  bool Masks = (Shape.Causal && TileKeys % TileQueries != 0) || Shape.Limited,
        IsFp8 = Shape.ElementBytes == 1;
   // What is read ahead of a bias. With sizes that are dynamic ptxas 13.0 spills
   // with heads of 256 and 80 keys, and not with 64, nor with heads of 192 and
@@ -39,10 +41,14 @@ int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
   // One warpgroup of 240 registers spills where two of 232 do not: with heads
   // of 256 and 64 keys.
   int64_t ScoreRoom = Masks ? (TileKeys - 48) * 3 / 4 : TileKeys * 3 / 8 - 8;
-  if (consumers() == 1)
-    ScoreRoom += std::max<int64_t>(paddedColumns(Shape.Width) - 128, 0) / 4;
+  int64_t WideRoom =
+      consumers() == 1
+          ? std::max<int64_t>(paddedColumns(Shape.Width) - 128, 0) / 4
+          : 0;
+  ScoreRoom += WideRoom;
   return TileKeys / 2 + TileKeys * Shape.ElementBytes / 8 +
          paddedColumns(Shape.Width) / 2 + Room + (Masks ? MaskRoom : 0) +
+         (Shape.Limited ? LimitRoom + WideRoom : 0) +
          (IsFp8 ? CodeRoom + (Masks ? CodeMaskRoom : 0) : 0) +
          (Shape.Scored && !Shape.ScoredByKey ? ScoreRoom : 0);
 }
@@ -114,27 +120,12 @@ bool isLegal(const AttentionSchedule &S, const AttentionShape &Shape,
          S.sharedBytes(Shape) + BarrierRoom <= T.Limit.SharedPerBlock;
 }
 
-/// Blocks of keys of a tile of queries, on average.
-double blocksOf(const AttentionSchedule &S, const AttentionShape &Shape) {
-  auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
-  double All = Ceil(double(Shape.Keys), S.TileKeys);
-  if (!Shape.Causal)
-    return All;
-  auto RowTiles = int64_t(Ceil(double(Shape.Queries), S.TileQueries));
-  // Of long sequences an even sample.
-  int64_t Step = std::max<int64_t>(1, RowTiles / 1024), Count = 0;
-  double Sum = 0;
-  for (int64_t Row = 0; Row < RowTiles; Row += Step, ++Count)
-    Sum += std::min(All,
-                    Ceil(double(Row + 1) * double(S.TileQueries), S.TileKeys));
-  return Sum / double(std::max<int64_t>(Count, 1));
-}
-
 AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,
                      const target::Target &T) {
   double Heads = double(Shape.Batch) * double(Shape.Heads);
   double RowTiles = std::ceil(double(Shape.Queries) / double(S.TileQueries));
-  double Blocks = blocksOf(S, Shape), Sm = T.Cost.SmCount;
+  double Blocks = blocksOfKeys(Shape, S.TileQueries, S.TileKeys),
+         Sm = T.Cost.SmCount;
   double PerMicrosecond = T.Cost.Fp16 * 1e6 / (Sm * OperationsPerCycle);
   double Scores = double(S.TileQueries * S.TileKeys);
   AttentionCost Cost{S};
@@ -173,6 +164,30 @@ AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,
 
 } // namespace
 
+double schedule::blocksOfKeys(const AttentionShape &Shape, int64_t TileQueries,
+                              int64_t TileKeys) {
+  auto Ceil = [](int64_t A, int64_t B) { return (A + B - 1) / B; };
+  int64_t All = Ceil(Shape.Keys, TileKeys);
+  bool Ends = Shape.Causal || Shape.EndKey;
+  if (!Ends && !Shape.FirstKey)
+    return double(All);
+  int64_t RowTiles = std::max<int64_t>(1, Ceil(Shape.Queries, TileQueries));
+  // Of long sequences an even sample.
+  int64_t Step = std::max<int64_t>(1, RowTiles / 1024), Count = 0, Sum = 0;
+  for (int64_t Row = 0; Row < RowTiles; Row += Step, ++Count) {
+    int64_t First = 0, End = All;
+    if (Shape.FirstKey)
+      First =
+          std::max<int64_t>(Row * TileQueries + *Shape.FirstKey, 0) / TileKeys;
+    if (Ends) {
+      int64_t Key = (Row + 1) * TileQueries + Shape.EndKey.value_or(1) - 1;
+      End = std::min(All, Ceil(std::max<int64_t>(Key, 1), TileKeys));
+    }
+    Sum += std::max<int64_t>(End - First, 1);
+  }
+  return double(Sum) / double(Count);
+}
+
 bool schedule::fitsAttention(const AttentionShape &Shape,
                              const target::Target &T) {
   return !rankAttentionSchedules(Shape, T).empty();
@@ -206,7 +221,10 @@ schedule::rankAttentionSchedules(const AttentionShape &Shape,
       AttentionSchedule S;
       S.TileQueries = Queries;
       S.TileKeys = Keys;
-      S.Pairs = Shape.Causal;
+      // In a window all tiles have the same work.
+      bool InWindow = Shape.FirstKey && Shape.EndKey &&
+                      2 * (*Shape.EndKey - *Shape.FirstKey) < Shape.Keys;
+      S.Pairs = Shape.Causal && !InWindow;
       S.QueryStages = 2;
       if (!isLegal(S, Shape, T))
         S.QueryStages = 1;

@@ -20,6 +20,7 @@
 #include "compiler/target/Target.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ struct AttentionShape {
   bool Scored = false;      ///< a mask or a bias is read for each score
   bool ScoredByKey = false; ///< and is the same for all queries
   bool Capped = false;      ///< a tanh bends each score (softcap)
+  /// A mask says where a query's keys begin or end: those of query 0, which
+  /// move with the query. None: they begin with the first, or end as `Causal`
+  /// says, or where is not known.
+  bool Limited = false;
+  std::optional<int64_t> FirstKey = {}, EndKey = {};
   /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
   bool Split = false;
 };
@@ -78,6 +84,10 @@ struct AttentionCost {
   double Total = 0;
   std::string str() const;
 };
+
+/// Blocks of keys that a tile of queries sees, on average.
+double blocksOfKeys(const AttentionShape &Shape, int64_t TileQueries,
+                    int64_t TileKeys);
 
 /// Columns of a matrix in shared memory: whole steps of a product.
 inline int64_t paddedColumns(int64_t Columns) {

@@ -139,22 +139,6 @@ int64_t residentBlocks(const AttentionSyncSchedule &S,
   return std::max<int64_t>(1, std::min({Shared, Registers, Threads}));
 }
 
-/// Blocks of keys of a tile of queries, on average.
-double blocksOf(const AttentionSyncSchedule &S, const AttentionShape &Shape) {
-  double All = std::ceil(double(Shape.Keys) / double(S.TileKeys));
-  if (!Shape.Causal)
-    return All;
-  int64_t RowTiles =
-      std::max<int64_t>(1, (Shape.Queries + S.TileQueries - 1) / S.TileQueries);
-  // Of long sequences an even sample.
-  int64_t Step = std::max<int64_t>(1, RowTiles / 1024), Count = 0;
-  double Sum = 0;
-  for (int64_t Row = 0; Row < RowTiles; Row += Step, ++Count)
-    Sum += std::min(
-        All, std::ceil(double((Row + 1) * S.TileQueries) / double(S.TileKeys)));
-  return Sum / double(Count);
-}
-
 AttentionSyncCost costOf(const AttentionSyncSchedule &S,
                          const AttentionShape &Shape, const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
@@ -164,7 +148,7 @@ AttentionSyncCost costOf(const AttentionSyncSchedule &S,
   auto Resident = double(residentBlocks(S, Shape, T));
   auto Depth = double(paddedColumns(Shape.Depth)),
        Width = double(paddedColumns(Shape.Width));
-  double Steps = blocksOf(S, Shape);
+  double Steps = blocksOfKeys(Shape, S.TileQueries, S.TileKeys);
   AttentionSyncCost Cost{S};
   Cost.Tiles = std::max(1.0, std::ceil(Blocks / SmCount));
   double Beside = std::min(Resident, Cost.Tiles);

@@ -7,10 +7,12 @@
     python3 attention.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
 
 Each model is one node Attention (opset 23) on heads [batch, heads, sequence, depth], or with layout bshd on
-[batch, sequence, heads * depth]. Writes NAME.kpc and a line in cases.json. Needs onnx.
+[batch, sequence, heads * depth]. In a window, nodes before it compare places, as exporters write them. Writes NAME.kpc and a line
+in cases.json. Needs onnx.
 """
 
-from onnx import TensorProto, helper
+import numpy
+from onnx import TensorProto, helper, numpy_helper
 
 from case_files import write_cases
 
@@ -19,15 +21,16 @@ TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp8": Tenso
 
 
 def case(purpose, batch, heads, queries, depth, *, keys=0, groups=0, kind="fp16", causal=False, mask="", layout="bhsd",
-         dynamic=False, cap=0.0):
+         dynamic=False, cap=0.0, window=0):
     keys, groups = keys or queries, groups or heads
     name = f"b{batch}h{heads}s{queries}d{depth}" + (f"t{keys}" if keys != queries else "")
     name += (f"g{groups}" if groups != heads else "") + (".causal" if causal else "") + (f".{mask}" if mask else "")
     name += f".cap{cap:g}" if cap else ""
+    name += f".window{window}" if window else ""
     name += (f".{kind}" if kind != "fp16" else "") + (f".{layout}" if layout != "bhsd" else "") + (".dynamic" if dynamic else "")
     one = {"name": name, "purpose": purpose, "batch": batch, "heads": heads, "groups": groups, "queries": queries,
            "keys": keys, "depth": depth, "type": kind, "causal": causal, "mask": mask, "layout": layout,
-           "dynamic": dynamic, "cap": cap}
+           "dynamic": dynamic, "cap": cap, "window": window}
     dims = [f"{size}=1..8192:opt={one[size]}" for size in ("batch", "queries", "keys")] if dynamic else []
     # FP8 by name: whatever the cost model says.
     options = ("--precision", kind) if kind.endswith("32") else ("--precision", "fp16", "--precision-for", "attention=fp8") if kind == "fp8" else ()
@@ -101,6 +104,22 @@ def cases():
         for causal in (False, True):
             yield case("small", 2, 4, queries, 64, keys=keys, groups=2, causal=causal, cap=0.5)
             yield case("small", 1, 2, queries, 128, keys=keys, mask="float", causal=causal, cap=2.0, kind="bf16")
+    # Windows of keys: those of Mistral, Gemma and gpt-oss up to each query, and an encoder's around it.
+    for window in (1024, 4096):
+        yield case("window", 1, 32, 8192, 128, groups=8, causal=True, window=window)
+    yield case("window", 1, 64, 8192, 64, groups=8, causal=True, window=128)
+    yield case("window", 2, 8, 8192, 256, groups=4, causal=True, window=1024)
+    yield case("window", 4, 12, 8192, 64, window=64)
+    yield case("window", 4, 32, 4096, 128, groups=8, causal=True, window=1024, mask="boolkeys")
+    for depth in (32, 64, 96, 128, 192, 256):
+        for window in (1, 37, 100, 1000):
+            yield case("small", 2, 4, 333, depth, groups=2, causal=True, window=window)
+        yield case("small", 1, 2, 200, depth, keys=277, window=50, kind="bf16")
+        yield case("small", 3, 2, 333, depth, causal=True, window=90, mask="boolkeys", dynamic=True)
+        yield case("small", 3, 2, 333, depth, window=33, cap=2.0, dynamic=True)
+    for kind in ("tf32", "fp32"):
+        yield case("small", 2, 4, 300, 64, groups=2, causal=True, window=70, kind=kind)
+        yield case("small", 1, 2, 333, 128, window=40, kind=kind, dynamic=True)
     for depth in (65, 100):
         yield case("heads", 4, 16, 2048, depth)
     for depth in (3, 65, 100):
@@ -127,6 +146,27 @@ def cases():
         yield case("small", 3, 2, 333, depth, keys=277, mask="boolkeys", causal=True, dynamic=True)
 
 
+def window_nodes(one, nodes, weights, more):
+    """The mask of a window of keys, and of `more`, if that is not empty."""
+    def number(value):
+        weights.append(numpy_helper.from_array(numpy.array(value, numpy.int64), f"number_{len(weights)}"))
+        return weights[-1].name
+
+    def op(kind, *inputs):
+        nodes.append(helper.make_node(kind, inputs, [f"{kind}_{len(nodes)}"], name=f"{kind}_{len(nodes)}"))
+        return nodes[-1].output[0]
+
+    def places(tensor, axes):
+        count = op("Gather", op("Shape", tensor), number(2))
+        return op("Unsqueeze", op("Range", number(0), count, number(1)), number(axes))
+
+    query, key = places("q", [1]), places("k", [0])
+    seen = op("Greater", key, op("Sub", query, number(one["window"])))
+    last = query if one["causal"] else op("Add", query, number(one["window"] - 1))
+    seen = op("And", seen, op("LessOrEqual", key, last))
+    return op("And", seen, more) if more else seen
+
+
 def model(one):
     kind = TYPES[one["type"]]
     batch, queries, keys = one["batch"], one["queries"], one["keys"]
@@ -143,11 +183,14 @@ def model(one):
         element = TensorProto.BOOL if one["mask"].startswith("bool") else kind
         inputs.append(helper.make_tensor_value_info("m", element, [batch, one["heads"] if one["mask"] == "heads" else 1,
                                                                    1 if one["mask"].endswith("keys") else queries, keys]))
-    attributes = {"is_causal": int(one["causal"]), "softcap": one["cap"]}
+    attributes = {"is_causal": int(one["causal"] and not one["window"]), "softcap": one["cap"]}
     if flat:
         attributes.update(q_num_heads=one["heads"], kv_num_heads=one["groups"])
-    node = helper.make_node("Attention", [i.name for i in inputs], ["y"], name="attention", **attributes)
-    graph = helper.make_graph([node], "attention", inputs, [heads("y", one["heads"], queries)])
+    nodes, weights, names = [], [], [i.name for i in inputs]
+    if one["window"]:
+        names[3:] = [window_nodes(one, nodes, weights, "".join(names[3:]))]
+    nodes.append(helper.make_node("Attention", names, ["y"], name="attention", **attributes))
+    graph = helper.make_graph(nodes, "attention", inputs, [heads("y", one["heads"], queries)], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
 
 

@@ -7,7 +7,8 @@
     python3 time_attention.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 7] [--only REGEX]
 
 FOLDER is what attention.py wrote. cuDNN has no softcap: beside one it computes the attention without. FP8 is compared
-with kpc's own fp16 on the same inputs, which have outliers, and its errors are those of fp16, of FP8, and of FP8 on rotated queries and keys. The reference is
+with kpc's own fp16 on the same inputs, which have outliers, and its errors are those of fp16, of FP8, and of FP8 on rotated queries and keys. The peer of
+windows is PyTorch's flex_attention, which skips blocks, or its efficient kernel with a mask in memory where that does not compile. The reference is
 fp32, of small ones fp64; side_by_side.py says how both sides are timed.
 """
 
@@ -53,6 +54,13 @@ def tensors(case):
     return inputs
 
 
+def seen_in_window(case):
+    """[queries, keys]: those up to each query, or around it."""
+    behind = torch.arange(case["queries"], device="cuda")[:, None] - torch.arange(case["keys"], device="cuda")
+    window = case["window"]
+    return (behind < window) & (behind >= (0 if case["causal"] else 1 - window))
+
+
 def reference(case, inputs, kind):
     """Head by head, as the scores of all would not fit."""
     q, k, v = (inputs[name].to(kind) for name in "qkv")
@@ -69,7 +77,9 @@ def reference(case, inputs, kind):
                     scores = scores.masked_fill(~mask, -math.inf)
                 else:
                     scores = scores + mask.to(kind)
-            if case["causal"]:
+            if case.get("window"):
+                scores = scores.masked_fill(~seen_in_window(case), -math.inf)
+            elif case["causal"]:
                 seen = torch.ones_like(scores, dtype=torch.bool).tril()
                 scores = scores.masked_fill(~seen, -math.inf)
             out[b, h] = scores.softmax(-1).nan_to_num(0) @ v[b, h // each]
@@ -78,6 +88,33 @@ def reference(case, inputs, kind):
 
 def flat(x):
     return x.transpose(1, 2).reshape(x.shape[0], x.shape[2], -1).contiguous()
+
+
+def window_peers(case, inputs):
+    """Calls by their names."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    q, k, v = (inputs[name] for name in "qkv")
+    window, after = case["window"], 0 if case["causal"] else case["window"] - 1
+    keys = inputs.get("m")
+
+    def seen(b, h, query, key):
+        inside = (query - key < window) & (key - query <= after)
+        return inside & keys[b, 0, 0, key] if keys is not None else inside
+
+    mask = seen_in_window(case)[None, None]
+    if keys is not None:
+        mask = mask & keys
+    grouped = case["groups"] != case["heads"]
+    peers = {"efficient": lambda: scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=grouped)}
+    try:
+        blocks = create_block_mask(seen, case["batch"] if keys is not None else None, None, case["queries"], case["keys"], device="cuda")
+        compiled = torch.compile(flex_attention)
+        compiled(q, k, v, block_mask=blocks, enable_gqa=grouped)
+        peers["flex"] = lambda: compiled(q, k, v, block_mask=blocks, enable_gqa=grouped)
+    except Exception as problem:  # what torch.compile needs may be missing
+        print(f"{case['name']}: no flex_attention: {str(problem).splitlines()[0][:120]}")
+    return peers
 
 
 def peer(case, inputs):
@@ -124,6 +161,8 @@ def measure_bursts(case, sides, rounds):
     """Microseconds of each side, and kpc's rate in TFLOP/s; a causal one counts half of the operations."""
     times = compare_bursts(sides, rounds)
     pairs = case["queries"] * case["keys"] * (0.5 if case["causal"] else 1)
+    if case.get("window"):
+        pairs = int(seen_in_window(case).sum())
     return dict(times, rate=4e-6 * case["batch"] * case["heads"] * pairs * case["depth"] / times["kpc"])
 
 
@@ -142,6 +181,12 @@ def run_case(case, options, measure=measure_bursts):
     row["right"] = row["same"] and row["error"] <= LIMITS[case["type"]]
     if case["type"] == "fp8" and case["purpose"] != "small" and row["right"]:
         compare_with_fp16(case, options, inputs, expected, kernel, out, row)
+    elif case["purpose"] == "window" and row["right"] and options.rounds:
+        sides = dict(window_peers(case, inputs), kpc=kernel)
+        for name in set(sides) - {"kpc"}:
+            row[f"{name}_error"] = error(sides[name](), expected)
+        row.update(measure(case, sides, options.rounds))
+        row["ratio"] = min(row[name] for name in sides if name != "kpc") / row["kpc"]
     elif case["purpose"] != "small" and row["right"] and options.rounds:
         call = peer(case, inputs)
         sides = {"kpc": kernel, "cudnn": call}
@@ -165,7 +210,9 @@ def describe(row, unit="TFLOP/s"):
         text = f"(rotated {row['rotated_error']:.2e}, fp16 {row['fp16_error']:.2e})"
     if "rate" in row:
         text += f"  kpc {row['kpc']:8.1f} us {row['rate']:.0f} {unit}"
-    if "fp16" in row:
+    if "efficient" in row:
+        text += "".join(f", {name} {row[name]:8.1f} us" for name in ("efficient", "flex") if name in row) + f": {row['ratio']:.3f}"
+    elif "fp16" in row:
         text += f", fp16 {row['fp16']:8.1f} us: {row['ratio']:.3f}"
     elif "ratio" in row:
         text += f", cuDNN {row['cudnn']:8.1f} us: {row['ratio']:.3f}"

@@ -190,4 +190,40 @@ TEST(AttentionSchedule, StagedColumnsDivideTheWidth) {
   EXPECT_EQ(stagedColumns(256), 128);
 }
 
+/// A causal window of 1024 keys.
+AttentionShape inWindow(AttentionShape S) {
+  S.Causal = S.Limited = true;
+  S.FirstKey = -1023;
+  S.EndKey = 1;
+  return S;
+}
+
+TEST(AttentionSchedule, BlocksOfKeys) {
+  AttentionShape Shape = shapeOf(1, 8192, 128);
+  EXPECT_EQ(blocksOfKeys(Shape, 128, 128), 64);
+  Shape.Causal = true;
+  EXPECT_EQ(blocksOfKeys(Shape, 128, 128), 32.5);
+  // 1 to 8 blocks of the first tiles, then 9.
+  Shape = inWindow(Shape);
+  EXPECT_EQ(blocksOfKeys(Shape, 128, 128), (36 + 56 * 9) / 64.0);
+  // Keys around a query.
+  Shape.Causal = false;
+  Shape.FirstKey = -31;
+  Shape.EndKey = 32;
+  EXPECT_EQ(blocksOfKeys(Shape, 64, 64), (2 + 126 * 3 + 2) / 128.0);
+}
+
+TEST(AttentionSchedule, WindowsTakeLinearTime) {
+  auto Best = [](const AttentionShape &Shape) {
+    return rankAttentionSchedules(Shape, hopper()).front();
+  };
+  double Short = Best(inWindow(shapeOf(32, 8192, 128))).Total,
+         Long = Best(inWindow(shapeOf(32, 65536, 128))).Total;
+  EXPECT_NEAR(Long / Short, 8, 1);
+  EXPECT_LT(Short, Best(shapeOf(32, 8192, 128, true)).Total / 2.5);
+  // All tiles have the same work, but where the window is most of the keys.
+  EXPECT_FALSE(Best(inWindow(shapeOf(32, 8192, 128))).Schedule.Pairs);
+  EXPECT_TRUE(Best(inWindow(shapeOf(32, 1024, 128))).Schedule.Pairs);
+}
+
 } // namespace

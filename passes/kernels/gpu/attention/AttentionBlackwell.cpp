@@ -56,7 +56,7 @@ void AttentionBlackwell::place() {
   Head = Mine.Head;
   KeyHead = Mine.KeyHead;
   FirstRow = Mine.FirstRow;
-  Blocks = keyBlocks(FirstRow, S.tileQueries());
+  Blocks = keyBlocks({Batch, Head, FirstRow}, S.tileQueries());
 }
 
 tile::TensorMemoryType AttentionBlackwell::memoryOf(int64_t Columns, Type Of) {
@@ -152,15 +152,18 @@ void AttentionBlackwell::produce() {
       if (!Tile)
         Keys = fill(PipeK, Keys, ViewK, RowsAt(GroupK, Last));
     }
+    Value More = compute<arith::SubIOp>(Blocks.Steps, i32(1));
     Values Ends =
-        W.loop(i32(0), Last, i32(1), {Keys, cursor()},
+        W.loop(i32(0), More, i32(1), {Keys, cursor()},
                [&](Value I, ValueRange At) -> Values {
                  Value Block = compute<arith::SubIOp>(Last, I);
                  Value Next = compute<arith::SubIOp>(Block, i32(1));
                  Value Key = fill(PipeK, At[0], ViewK, RowsAt(GroupK, Next));
                  return {Key, fill(PipeV, At[1], ViewV, RowsAt(GroupV, Block))};
                });
-    Value HeadValues = fill(PipeV, Ends[1], ViewV, RowsAt(GroupV, i32(0)));
+    Value HeadValues =
+        fill(PipeV, Ends[1], ViewV,
+             RowsAt(GroupV, Blocks.First ? Blocks.First : i32(0)));
     // Products still tell their barriers.
     tile::DrainOp::create(W.B, W.Loc, PipeQ, Queries);
     tile::DrainOp::create(W.B, W.Loc, PipeK, Ends[0]);
@@ -229,7 +232,7 @@ void AttentionBlackwell::multiply() {
     release(PipeK, KeyStage);
     Value Round = W.index(S.Tiles * Parts);
     Values End = W.loop(
-        i32(1), Blocks.Count, i32(1),
+        i32(1), Blocks.Steps, i32(1),
         {next(PipeK, Keys), cursor(), Scores, cursor()},
         [&](Value Number, ValueRange In) -> Values {
           auto [ValueStage, ValueTile] = waitFor(PipeV, In[1]);
@@ -249,7 +252,7 @@ void AttentionBlackwell::multiply() {
           return {next(PipeK, In[0]), next(PipeV, In[1]), Scores, Powers};
         });
     auto [ValueStage, ValueTile] = waitFor(PipeV, End[1]);
-    Value Add = compare(arith::CmpIPredicate::sgt, Blocks.Count, i32(1));
+    Value Add = compare(arith::CmpIPredicate::sgt, Blocks.Steps, i32(1));
     Value Powers = End[3];
     for (int64_t Tile = 0; Tile < S.Tiles; ++Tile)
       Powers = beginSums(Tile, ValueTile, Add, Powers);

@@ -134,8 +134,7 @@ AttentionBlackwell::State AttentionBlackwell::step(const QueriesAt &Mine,
   MLIRContext *Context = W.B.getContext();
   auto Free = tile::StageType::get(Context, tile::StageState::Free),
        Full = tile::StageType::get(Context, tile::StageState::Full);
-  Value Block = compute<arith::SubIOp>(
-      compute<arith::SubIOp>(Blocks.Count, i32(1)), Number);
+  Value Block = blockAt(Blocks, Number);
   Value Stage =
       tile::WaitOp::create(W.B, W.Loc, Full, PipeScores, Before.Scores);
   Value Scores = loaded(tileOf(PipeScores, Stage), 0, S.TileKeys);
@@ -224,7 +223,7 @@ void AttentionBlackwell::soften(Value Group) {
                  skip(PipeScores, cursor(), Group),
                  skip(PipePowers, cursor(), W.mul(Group, W.index(Parts)))};
   State Last =
-      State::of(W.loop(i32(0), Blocks.Count, i32(1), Start.list(),
+      State::of(W.loop(i32(0), Blocks.Steps, i32(1), Start.list(),
                        [&](Value Number, ValueRange In) {
                          return step(Mine, Sums, Number, State::of(In)).list();
                        }));

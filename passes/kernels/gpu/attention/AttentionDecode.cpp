@@ -470,6 +470,12 @@ DecodeShape decodeShapeOf(const AttentionKernel &A) {
   Shape.Depth = A.Depth;
   Shape.Width = A.Width;
   Shape.Appends = A.appends();
+  // Of a window no more is read; what is appended is written beside it.
+  schedule::AttentionShape Seen = attentionShapeOf(A);
+  if (Seen.FirstKey && Seen.EndKey && !Shape.Appends)
+    Shape.Keys =
+        std::clamp<int64_t>(*Seen.EndKey - *Seen.FirstKey + Seen.Queries - 1, 1,
+                            std::max<int64_t>(Shape.Keys, 1));
   if (A.hasCodes())
     Shape.ElementBytes = 1;
   return Shape;

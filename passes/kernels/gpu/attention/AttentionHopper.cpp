@@ -144,7 +144,7 @@ AttentionHopper::Place AttentionHopper::placeOf(const Turn &Now) {
   Where.Head = toIndex(OfBatch);
   Where.Group = toIndex(compute<arith::DivUIOp>(OfBatch, HeadsPerGroup));
   Where.Row = toIndex(compute<arith::MulIOp>(Row, i32(S.TileQueries)));
-  Where.Keys = keyBlocks(Where.Row, S.TileQueries);
+  Where.Keys = keyBlocks({Where.Batch, Where.Head, Where.Row}, S.TileQueries);
   return Where;
 }
 
@@ -225,8 +225,9 @@ AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
   Value Queries =
       fill(PipeQ, Cursors[0], ViewQ,
            {Where.Batch, headInMemory(Where.Head, A.Q), Where.Row, Zero});
+  Value More = compute<arith::SubIOp>(Where.Keys.Steps, i32(1));
   Values Ends =
-      W.loop(i32(0), Last, i32(1), {Keys, Cursors[2]},
+      W.loop(i32(0), More, i32(1), {Keys, Cursors[2]},
              [&](Value I, ValueRange At) -> Values {
                Value Block = compute<arith::SubIOp>(Last, I);
                Value Next = compute<arith::SubIOp>(Block, i32(1));
@@ -234,7 +235,7 @@ AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
                return {Key, fill(PipeV, At[1], ViewV, valuesAt(Where, Block))};
              });
   return {Queries, Ends[0],
-          fill(PipeV, Ends[1], ViewV, valuesAt(Where, i32(0)))};
+          fill(PipeV, Ends[1], ViewV, valuesAt(Where, firstOf(Where)))};
 }
 
 /// One thread fills the pipes, for all tiles of its block.

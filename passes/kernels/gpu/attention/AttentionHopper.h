@@ -107,6 +107,10 @@ private:
   bool endsInside() const;
   bool takesTurns() const { return S.consumers() > 1; }
   bool mayHideAll() const;
+  /// The block of keys that a tile's walk ends with.
+  Value firstOf(const Place &Where) {
+    return Where.Keys.First ? Where.Keys.First : i32(0);
+  }
 
   // Small pieces.
   std::pair<Value, Value> waitForQueries(Value Cursor, Value Group);

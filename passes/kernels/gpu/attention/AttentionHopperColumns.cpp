@@ -63,22 +63,21 @@ Value AttentionHopper::columnNumber(const Place &Where, Value Key) {
   Value Last = compute<arith::SubIOp>(KeyCount, W.index(1));
   Value At[] = {Where.Batch, Where.Head, W.index(0),
                 compute<arith::MinSIOp>(Key, Last)};
-  auto ElementOf = [&](Value Tensor) {
-    Value V = AttentionKernel::atScore(W, Tensor, At);
+  auto Known = [&](Value V) {
     if (!V)
       Result = failure();
     return V;
   };
   Value Number = f32(0), Hidden = f32(-INFINITY);
   if (Value Bias = A.Op.getBias())
-    if (Value Added = ElementOf(Bias)) {
+    if (Value Added = Known(AttentionKernel::atScore(W, Bias, At))) {
       double Unit = beginsWithColumns() ? 1 / A.Op.getScale().convertToDouble()
                                         : std::numbers::log2e;
       Number = compute<arith::MaximumFOp>(
           compute<arith::MulFOp>(Added, f32(Unit)), f32(LeastAdded));
     }
-  if (Value Mask = A.Op.getMask())
-    if (Value Seen = ElementOf(Mask))
+  if (A.hasMask())
+    if (Value Seen = Known(A.seenAt(W, At)))
       Inside = W.both(Inside, Seen);
   return arith::SelectOp::create(W.B, W.Loc, Inside, Number, Hidden);
 }
@@ -126,7 +125,7 @@ void AttentionHopper::produceColumns() {
                                      W.index(ColumnsWarp));
   auto FillTile = [&](const Place &Where, Value Cursor) {
     Value Last = compute<arith::SubIOp>(Where.Keys.Count, i32(1));
-    return W.loop(i32(0), Where.Keys.Count, i32(1), {Cursor},
+    return W.loop(i32(0), Where.Keys.Steps, i32(1), {Cursor},
                   [&](Value I, ValueRange At) -> Values {
                     Value Block = compute<arith::SubIOp>(Last, I);
                     return {fillColumns(Where, Block, At[0])};

@@ -28,8 +28,9 @@ namespace kpc::kernels {
 /// Whether the causal mask, if there is one, hides keys of a tile's last block
 /// alone: tiles of queries begin where blocks of keys do.
 bool AttentionHopper::masksLastBlockOnly() const {
-  return !A.Offset || (S.TileKeys % S.TileQueries == 0 &&
-                       A.Facts.divisor(*A.Offset) % S.TileQueries == 0);
+  return !A.Limits.HasEnd &&
+         (!A.Offset || (S.TileKeys % S.TileQueries == 0 &&
+                        A.Facts.divisor(*A.Offset) % S.TileQueries == 0));
 }
 
 /// Whether a query may see no key of a block that comes before others which it
@@ -116,7 +117,7 @@ Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
 /// diagonal do to them.
 Value AttentionHopper::seen(const QueriesAt &Mine, Value Scores, Value Block,
                             bool IsLast, bool Masked) {
-  if (!PipeM && (A.Op.getBias() || A.Op.getMask())) {
+  if (!PipeM && (A.Op.getBias() || A.hasMask())) {
     // Without a causal mask all tiles of queries end with the same block of
     // keys. LLVM would keep the address of each score's bias in registers over
     // the whole loop over tiles: they spilled.
@@ -127,7 +128,7 @@ Value AttentionHopper::seen(const QueriesAt &Mine, Value Scores, Value Block,
   // Numbers of keys hide what comes after the last one.
   if (IsLast && endsInside() && !PipeM)
     Masked = true;
-  return Masked ? masked(Mine.Row, Scores, Block) : Scores;
+  return Masked ? masked(Mine, Scores, Block) : Scores;
 }
 
 /// Begins the product with the values that `Before` still owes.
@@ -159,7 +160,7 @@ AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
                         : scoresOf(Queries, Cursors[0], nullptr);
   Value Block = compute<arith::SubIOp>(Where.Keys.Count, i32(1));
   Scores = seen(Mine, Scores, Block, /*IsLast=*/true,
-                /*Masked=*/A.Offset.has_value());
+                /*Masked=*/A.Offset || A.Limits.any());
   First.Most = greatest(Scores, S.Chains);
   auto Await = [&] {
     *Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, Pending);
@@ -222,10 +223,22 @@ AttentionHopper::State AttentionHopper::walkBlocks(const Place &Where,
   };
   // Those on the diagonal need a mask.
   bool NoMore = masksLastBlockOnly();
-  Value Unmasked = compute<arith::MinSIOp>(Last, Where.Keys.Whole);
+  Value First = firstOf(Where), WholeFrom = Where.Keys.WholeFrom,
+        Unmasked =
+            NoMore ? Last : compute<arith::MinSIOp>(Last, Where.Keys.Whole);
+  if (WholeFrom && !NoMore)
+    Unmasked = compute<arith::MaxSIOp>(Unmasked, First);
   if (!NoMore)
     Walk(Last, Unmasked, true);
-  Walk(NoMore ? Last : Unmasked, i32(0), false);
+  if (!WholeFrom) {
+    Walk(Unmasked, First, false);
+    return Now;
+  }
+  // And so do those in which a window begins.
+  WholeFrom = compute<arith::MinSIOp>(compute<arith::MaxSIOp>(WholeFrom, First),
+                                      Unmasked);
+  Walk(Unmasked, WholeFrom, false);
+  Walk(WholeFrom, First, true);
   return Now;
 }
 

@@ -27,6 +27,9 @@ namespace kpc::kernels {
 using shape::Expr;
 
 namespace {
+/// Dimensions of a mask.
+constexpr unsigned QueryDim = 2, KeyDim = 3;
+
 /// Where the result is stored; `A` then has its factors and what it becomes.
 std::optional<HeadsInMemory> resultIn(const KernelOutput &Output, Value Result,
                                       AttentionKernel &A) {
@@ -118,6 +121,9 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
     if (!A.Offset)
       return std::nullopt;
   }
+  if (Op.getMask())
+    A.Limits = keyLimits(A.maskAt(Value(), Value()),
+                         typicalOf(A.KeysSize, UnknownExtent));
   return A;
 }
 
@@ -164,15 +170,33 @@ bool AttentionKernel::hasKeysInBlocks() const {
          Facts.divisor(Keys) % KeysInOrder == 0;
 }
 
+bool AttentionKernel::hasMask() const {
+  kernel::AttentionOp Of = Op;
+  return Of.getMask() && !(Limits.any() && Limits.IsAll);
+}
+
+KeyCondition AttentionKernel::maskAt(Value Batch, Value Head) const {
+  kernel::AttentionOp Of = Op;
+  return {
+      Of.getMask(), KeyDim, QueryDim, Value(), {Batch, Head, Value(), Value()}};
+}
+
+Value AttentionKernel::seenAt(GpuWriter &W, ValueRange At) const {
+  kernel::AttentionOp Of = Op;
+  return Limits.any() ? restOf(W, maskAt(At[0], At[1]), At)
+                      : atScore(W, Of.getMask(), At);
+}
+
 bool AttentionKernel::isScoredByKey() const {
-  constexpr unsigned OfQuery = 2;
   auto IsAlike = [](Value Tensor) {
     return !Tensor ||
-           cast<RankedTensorType>(Tensor.getType()).getDimSize(OfQuery) == 1;
+           cast<RankedTensorType>(Tensor.getType()).getDimSize(QueryDim) == 1;
   };
   kernel::AttentionOp Of = Op;
-  Value Bias = Of.getBias(), Mask = Of.getMask();
-  return (Bias || Mask) && IsAlike(Bias) && IsAlike(Mask);
+  bool IsMasked = hasMask(),
+       IsOfKey = Limits.any() ? Limits.RestIsOfKey : IsAlike(Of.getMask());
+  return (Of.getBias() || IsMasked) && IsAlike(Of.getBias()) &&
+         (!IsMasked || IsOfKey);
 }
 
 double AttentionKernel::scoreFactor() {
@@ -222,7 +246,14 @@ schedule::AttentionShape attentionShapeOf(const AttentionKernel &A) {
   Shape.Width = A.Width;
   Shape.Causal = A.Offset.has_value();
   kernel::AttentionOp Op = A.Op;
-  Shape.Scored = Op.getBias() || Op.getMask();
+  Shape.Scored = Op.getBias() || A.hasMask();
+  Shape.Limited = A.Limits.any();
+  Shape.FirstKey = A.Limits.First;
+  Shape.EndKey = A.Limits.End;
+  if (Shape.Limited && A.Offset) {
+    int64_t End = typicalOf(Op.getOffset(), 0) + 1;
+    Shape.EndKey = std::min(End, Shape.EndKey.value_or(End));
+  }
   Shape.ScoredByKey = A.isScoredByKey();
   Shape.Capped = Op.getSoftcap().has_value();
   Shape.ElementBytes = A.Q.Element.getIntOrFloatBitWidth() / 8;

@@ -18,6 +18,7 @@
 #define KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONKERNEL_H
 
 #include "passes/kernels/gpu/GpuThreads.h"
+#include "passes/kernels/gpu/attention/KeyRange.h"
 
 #include "dialects/kernel/Kernel.h"
 #include "dialects/shape/Facts.h"
@@ -109,6 +110,8 @@ struct AttentionKernel {
   mlir::Value RowFactor;
   /// The key that query 0 sees last; none: queries see all.
   std::optional<shape::Expr> Offset;
+  /// Where the keys begin and end that the mask lets queries see.
+  KeyLimits Limits;
   /// Rows behind those of `K` and `V`, which are then a cache; none: there are
   /// no others.
   std::optional<AppendedRows> New;
@@ -132,8 +135,14 @@ struct AttentionKernel {
   bool appends() const { return New.has_value(); }
   bool isFp8() const { return llvm::isa<mlir::Float8E4M3FNType>(Q.Element); }
   bool hasSoftcap() { return Op.getSoftcap().has_value(); }
-  /// Whether there is a bias or a mask, and each has the same element for all
-  /// queries of a head.
+  /// Whether there is a mask that says more than such limits.
+  bool hasMask() const;
+  /// The mask as a condition of keys; queries are none yet.
+  KeyCondition maskAt(mlir::Value Batch, mlir::Value Head) const;
+  /// What the mask says beside such limits, at [batch, head, query, key].
+  mlir::Value seenAt(GpuWriter &W, mlir::ValueRange At) const;
+  /// Whether there is a bias or such a mask, and each has the same element for
+  /// all queries of a head.
   bool isScoredByKey() const;
   /// What scores are multiplied with for powers of two: products of queries and
   /// keys, or, with a softcap, what `bent` makes of them.

@@ -124,7 +124,7 @@ void AttentionMmaSync::place() {
                                 W.thread(), W.index(tile::WarpgroupThreads));
   Mine = {Batch, Head,
           W.add(FirstRow, W.mul(Group, W.index(S.WarpgroupQueries)))};
-  Blocks = keyBlocks(FirstRow, S.TileQueries);
+  Blocks = keyBlocks({Batch, Head, FirstRow}, S.TileQueries);
   Queries = rowsOf(A.Q, Head, QueryCount, A.Depth);
   Keys = rowsOf(A.K, Tile.KeyHead, KeyCount, A.Depth);
   HeadValues = rowsOf(A.V, Tile.KeyHead, KeyCount, A.Width);
@@ -238,9 +238,8 @@ void AttentionMmaSync::copyRows(const HeadRows &From, Value FirstRow,
 /// there is one.
 void AttentionMmaSync::copyBlock(const HeadRows &From, Value Ring, Value Stage,
                                  Value Number) {
-  W.when(compare(arith::CmpIPredicate::slt, Number, Blocks.Count), [&] {
-    Value Block = compute<arith::SubIOp>(
-        compute<arith::SubIOp>(Blocks.Count, i32(1)), Number);
+  W.when(compare(arith::CmpIPredicate::slt, Number, Blocks.Steps), [&] {
+    Value Block = blockAt(Blocks, Number);
     Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
     copyRows(From, Row, stageOf(Ring, Stage));
   });
@@ -314,8 +313,7 @@ AttentionMmaSync::State AttentionMmaSync::grown(const State &Before,
 /// times its values.
 AttentionMmaSync::State AttentionMmaSync::step(Value Number,
                                                const State &Before) {
-  Value Block = compute<arith::SubIOp>(
-      compute<arith::SubIOp>(Blocks.Count, i32(1)), Number);
+  Value Block = blockAt(Blocks, Number);
   auto Ahead = [&](int64_t Steps) {
     return compute<arith::AddIOp>(Number, i32(Steps));
   };
@@ -406,7 +404,7 @@ LogicalResult AttentionMmaSync::emit(GpuLaunch &Launch) {
       W.B.getContext(), {S.WarpgroupQueries, Width}, W.B.getF32Type());
   State Start = {splat(SumsTy, f32(0)), splat(ColumnTy, f32(-INFINITY)),
                  splat(PartsTy, f32(0)), i32(0), i32(S.Stages - 1)};
-  store(State::of(W.loop(i32(0), Blocks.Count, i32(1), Start.list(),
+  store(State::of(W.loop(i32(0), Blocks.Steps, i32(1), Start.list(),
                          [&](Value Number, ValueRange In) {
                            return step(Number, State::of(In)).list();
                          })));

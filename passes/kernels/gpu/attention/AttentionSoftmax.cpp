@@ -74,8 +74,51 @@ AttentionSoftmax::blockQueries(int64_t TileQueries) {
   return Mine;
 }
 
-AttentionSoftmax::KeyBlocks AttentionSoftmax::keyBlocks(Value FirstRow,
+KeyRange AttentionSoftmax::limits(const QueriesAt &Where, Value LastQuery,
+                                  bool OfAll) {
+  KeyCondition Mask = A.maskAt(Where.Batch, Where.Head);
+  Mask.FirstQuery = Where.Row;
+  Mask.LastQuery = LastQuery;
+  KeyRange Range = OfAll ? keysOfAll(W, Mask) : keysWhere(W, Mask);
+  for (Value *Edge : {&Range.First, &Range.End})
+    if (*Edge)
+      *Edge = toI32(compute<arith::MinSIOp>(
+          compute<arith::MaxSIOp>(*Edge, W.index(0)), KeyCount));
+  return Range;
+}
+
+AttentionSoftmax::KeyBlocks AttentionSoftmax::keyBlocks(const QueriesAt &First,
                                                         int64_t TileQueries) {
+  KeyBlocks Blocks = blocksOfTriangle(First.Row, TileQueries);
+  Blocks.Steps = Blocks.Count;
+  if (!A.Limits.any())
+    return Blocks;
+  Value LastQuery = compute<arith::SubIOp>(
+      compute<arith::MinSIOp>(W.add(First.Row, W.index(TileQueries)),
+                              QueryCount),
+      W.index(1));
+  KeyRange Some = limits(First, LastQuery, /*OfAll=*/false),
+           All = limits(First, LastQuery, /*OfAll=*/true);
+  if (Some.End) {
+    Value Count =
+        ceilDivI32(compute<arith::MaxSIOp>(Some.End, i32(1)), TileKeys);
+    Blocks.Count = compute<arith::MinSIOp>(Blocks.Count, Count);
+    Blocks.Whole = compute<arith::MinSIOp>(
+        Blocks.Whole, compute<arith::DivUIOp>(All.End, i32(TileKeys)));
+  }
+  Blocks.Steps = Blocks.Count;
+  if (Some.First) {
+    Value Last = compute<arith::SubIOp>(Blocks.Count, i32(1));
+    Blocks.First = compute<arith::MinSIOp>(
+        compute<arith::DivUIOp>(Some.First, i32(TileKeys)), Last);
+    Blocks.WholeFrom = ceilDivI32(All.First, TileKeys);
+    Blocks.Steps = compute<arith::SubIOp>(Blocks.Count, Blocks.First);
+  }
+  return Blocks;
+}
+
+AttentionSoftmax::KeyBlocks
+AttentionSoftmax::blocksOfTriangle(Value FirstRow, int64_t TileQueries) {
   if (!Offset32)
     return {ceilDivI32(Keys32, TileKeys),
             compute<arith::DivUIOp>(Keys32, i32(TileKeys))};
@@ -121,8 +164,9 @@ Value AttentionSoftmax::capped(Value Products) {
 
 Value AttentionSoftmax::scored(const QueriesAt &Where, Value Scores,
                                Value Block, bool MayEnd) {
-  Value Bias = A.Op.getBias(), Mask = A.Op.getMask();
-  if (!Bias && !Mask)
+  Value Bias = A.Op.getBias();
+  bool IsMasked = A.hasMask();
+  if (!Bias && !IsMasked)
     return Scores;
   Value Column = toIndex(compute<arith::MulIOp>(Block, i32(TileKeys)));
   Values Within = {QueryCount};
@@ -135,23 +179,22 @@ Value AttentionSoftmax::scored(const QueriesAt &Where, Value Scores,
   mlir::Block *Body =
       W.B.createBlock(&Map.getBody(), {}, {W.B.getF32Type(), Index, Index},
                       {W.Loc, W.Loc, W.Loc});
-  auto ElementOf = [&](Value Tensor) {
-    Value V = AttentionKernel::atScore(
-        W, Tensor,
-        {Where.Batch, Where.Head, Body->getArgument(1), Body->getArgument(2)});
+  Value At[] = {Where.Batch, Where.Head, Body->getArgument(1),
+                Body->getArgument(2)};
+  auto Known = [&](Value V) {
     if (!V)
       Result = failure();
     return V;
   };
   Value Score = Body->getArgument(0);
   if (Bias)
-    if (Value Added = ElementOf(Bias)) {
+    if (Value Added = Known(AttentionKernel::atScore(W, Bias, At))) {
       Value Scaled =
           arith::MulFOp::create(W.B, W.Loc, Score, f32(A.scoreFactor()));
       Score = AttentionKernel::biased(W, Scaled, Added);
     }
-  if (Mask)
-    if (Value Seen = ElementOf(Mask))
+  if (IsMasked)
+    if (Value Seen = Known(A.seenAt(W, At)))
       Score = arith::SelectOp::create(W.B, W.Loc, Seen, Score, f32(-INFINITY));
   tile::YieldOp::create(W.B, W.Loc, Score);
   return Map.getResult();
@@ -168,30 +211,50 @@ Value AttentionSoftmax::keyOfColumn(Value Column) {
                                compute<arith::OrIOp>(Bits(6, 1), Bits(8, -2)));
 }
 
-/// A row sees the columns before its limit.
-Value AttentionSoftmax::masked(Value FirstRow, Value Scores, Value Block) {
+/// A row sees the columns before its limit, and from another on.
+Value AttentionSoftmax::masked(const QueriesAt &Where, Value Scores,
+                               Value Block) {
   auto IndexTy = tile::ColumnType::get(W.B.getContext(), Rows, W.B.getI32Type(),
                                        /*parts=*/false, ScoresTy.getLayout());
   Value Before = compute<arith::MulIOp>(Block, i32(TileKeys));
   Value Limit;
-  if (Offset32) {
-    Value Query = toI32(FirstRow);
-    Value Row =
-        compute<arith::AddIOp>(Query, compute<arith::AddIOp>(Offset32, i32(1)));
+  // Of the query of a row.
+  auto LimitsOf = [&](Value Number) {
+    QueriesAt Query = Where;
+    Query.Row = W.add(Where.Row, toIndex(Number));
+    return limits(Query, Query.Row, /*OfAll=*/false);
+  };
+  if (Offset32 || A.Limits.HasEnd) {
+    Value Row;
+    if (Offset32)
+      Row = compute<arith::AddIOp>(toI32(Where.Row),
+                                   compute<arith::AddIOp>(Offset32, i32(1)));
     Value Numbers = tile::RowNumbersOp::create(W.B, W.Loc, IndexTy);
     Limit = apply(IndexTy, Numbers, [&](ValueRange In) {
-      Value Seen =
-          compute<arith::MinSIOp>(compute<arith::AddIOp>(In[0], Row), Keys32);
+      Value Seen = Keys32;
+      if (Row)
+        Seen =
+            compute<arith::MinSIOp>(compute<arith::AddIOp>(In[0], Row), Seen);
+      if (A.Limits.HasEnd)
+        Seen = compute<arith::MinSIOp>(LimitsOf(In[0]).End, Seen);
       return compute<arith::SubIOp>(Seen, Before);
     });
   } else {
     Limit = splat(IndexTy, compute<arith::SubIOp>(Keys32, Before));
   }
+  Values Operands = {Scores, Limit};
+  if (A.Limits.HasFirst) {
+    Value Numbers = tile::RowNumbersOp::create(W.B, W.Loc, IndexTy);
+    Operands.push_back(apply(IndexTy, Numbers, [&](ValueRange In) {
+      return compute<arith::SubIOp>(LimitsOf(In[0]).First, Before);
+    }));
+  }
   Value Lowest = f32(-INFINITY);
-  return apply(ScoresTy, {Scores, Limit}, [&](ValueRange In) -> Value {
-    Value Key = A.isFp8() ? keyOfColumn(In[2]) : In[2];
-    Value Seen = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::slt,
-                                       Key, In[1]);
+  return apply(ScoresTy, Operands, [&](ValueRange In) -> Value {
+    Value Key = A.isFp8() ? keyOfColumn(In.back()) : In.back();
+    Value Seen = compare(arith::CmpIPredicate::slt, Key, In[1]);
+    if (A.Limits.HasFirst)
+      Seen = W.both(Seen, compare(arith::CmpIPredicate::sge, Key, In[2]));
     return arith::SelectOp::create(W.B, W.Loc, Seen, In[0], Lowest);
   });
 }
@@ -201,14 +264,16 @@ Value AttentionSoftmax::visible(const QueriesAt &Where, Value Scores,
                                 Value Block, const KeyBlocks &Blocks) {
   if (!needsMask())
     return scored(Where, Scores, Block, /*MayEnd=*/false);
-  auto If =
-      scf::IfOp::create(W.B, W.Loc, TypeRange{ScoresTy},
-                        compare(arith::CmpIPredicate::sge, Block, Blocks.Whole),
-                        /*withElseRegion=*/true);
+  Value IsPart = compare(arith::CmpIPredicate::sge, Block, Blocks.Whole);
+  if (Blocks.WholeFrom)
+    IsPart = compute<arith::OrIOp>(
+        IsPart, compare(arith::CmpIPredicate::slt, Block, Blocks.WholeFrom));
+  auto If = scf::IfOp::create(W.B, W.Loc, TypeRange{ScoresTy}, IsPart,
+                              /*withElseRegion=*/true);
   OpBuilder::InsertionGuard Guard(W.B);
   W.B.setInsertionPointToStart(If.thenBlock());
   Value Bounded = scored(Where, Scores, Block, /*MayEnd=*/true);
-  scf::YieldOp::create(W.B, W.Loc, masked(Where.Row, Bounded, Block));
+  scf::YieldOp::create(W.B, W.Loc, masked(Where, Bounded, Block));
   W.B.setInsertionPointToStart(If.elseBlock());
   scf::YieldOp::create(W.B, W.Loc,
                        scored(Where, Scores, Block, /*MayEnd=*/false));

@@ -32,6 +32,10 @@ protected:
   struct KeyBlocks {
     Value Count; ///< at least 1
     Value Whole; ///< those in front that need no mask
+    /// The first that is seen, and the first that needs no mask for what comes
+    /// before a query's keys; null where these begin with the first of all.
+    Value First = {}, WholeFrom = {};
+    Value Steps = {}; ///< how many are walked
   };
   /// The tile of queries of one head that a block has: index.
   struct BlockQueries {
@@ -64,15 +68,20 @@ protected:
   /// the same keys. Under a causal mask the one with most keys comes first:
   /// what is left at the end is short. After declareSizes().
   BlockQueries blockQueries(int64_t TileQueries);
-  KeyBlocks keyBlocks(Value FirstRow, int64_t TileQueries);
+  KeyBlocks keyBlocks(const QueriesAt &First, int64_t TileQueries);
+  /// The number of the block that is the `Step`-th from the last.
+  Value blockAt(const KeyBlocks &Blocks, Value Step) {
+    return compute<mlir::arith::SubIOp>(
+        compute<mlir::arith::SubIOp>(Blocks.Count, i32(1)), Step);
+  }
   /// Products bent by the softcap, if there is one.
   Value capped(Value Products);
   /// Bias and mask, at the coordinates of each score. With `MayEnd` some
   /// columns may be behind the last key.
   Value scored(const QueriesAt &Where, Value Scores, Value Block, bool MayEnd);
-  /// Keys behind the last one, and those that a query does not see yet, are
-  /// left out.
-  Value masked(Value FirstRow, Value Scores, Value Block);
+  /// Keys behind the last one, and those that a query does not see yet or no
+  /// longer, are left out.
+  Value masked(const QueriesAt &Where, Value Scores, Value Block);
   /// The key that a column of scores of FP8 has: column 16j + 8b + 2a + c is
   /// key 16j + 4a + 2b + c, as its copy has put it (AttentionHopper.cpp).
   Value keyOfColumn(Value Column);
@@ -82,7 +91,8 @@ protected:
                 const KeyBlocks &Blocks);
   /// Whether there are blocks of keys that need a mask.
   bool needsMask() const {
-    return A.Offset || A.Facts.divisor(A.Keys) % TileKeys != 0;
+    return A.Offset || A.Limits.any() ||
+           A.Facts.divisor(A.Keys) % TileKeys != 0;
   }
   Value greatest(Value Scores, int64_t Chains);
   /// Sums and totals shrink only where powers could be above 2^8, so that most
@@ -110,6 +120,9 @@ protected:
   /// The factor of results that memory or the kernel's form has; null: it is 1.
   Value resultScale();
 
+  /// What the mask's limits leave of the keys to queries from the first to the
+  /// last, to some of them or to all: i32, null where there is no limit.
+  KeyRange limits(const QueriesAt &Where, Value LastQuery, bool OfAll);
   using Scalar = llvm::function_ref<Value(ValueRange)>;
   Value apply(mlir::Type To, ValueRange Operands, Scalar Body);
   Value splat(mlir::Type To, Value V) {
@@ -134,6 +147,8 @@ protected:
   }
 
   int64_t elementBytes() const { return Element.getIntOrFloatBitWidth() / 8; }
+
+  KeyBlocks blocksOfTriangle(Value FirstRow, int64_t TileQueries);
 
   AttentionKernel &A;
   mlir::Type Element;

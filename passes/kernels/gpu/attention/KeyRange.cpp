@@ -8,10 +8,13 @@
 #include "passes/kernels/gpu/attention/KeyRange.h"
 #include "passes/kernels/form/AccessMaps.h"
 #include "passes/kernels/form/FusedKernel.h"
+#include "passes/kernels/form/SizeFacts.h"
 
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -98,18 +101,72 @@ std::optional<int64_t> growthOf(const Scalar &S, unsigned Dim) {
 }
 
 std::optional<int64_t> growthOf(const Place &At, unsigned Dim) {
-  if (!isOf(At.Map, Dim))
+  if (!isOf(At.Map, Dim) || At.Tensor.getDefiningOp<linalg::FillOp>())
     return 0;
   std::optional<Scalar> S = computedAt(At);
   return S ? growthOf(*S, Dim) : std::nullopt;
 }
 
-/// Reads limits out of a condition.
-class Limits {
-public:
-  Limits(GpuWriter &W, const KeyCondition &Of) : W(W), Of(Of) {}
+/// The number that a scalar is at index 0 of all loops; `Length` where it is in
+/// memory. None where it is not made of such.
+std::optional<int64_t> typicalOfScalar(const Scalar &S, int64_t Length) {
+  if (std::optional<Place> Operand = operandBehind(S)) {
+    if (std::optional<Scalar> Inner = computedAt(*Operand))
+      return typicalOfScalar(*Inner, Length);
+    Value Tensor = Operand->Tensor;
+    while (auto Cast = Tensor.getDefiningOp<tensor::CastOp>())
+      Tensor = Cast.getSource();
+    if (auto Fill = Tensor.getDefiningOp<linalg::FillOp>())
+      return typicalOfScalar({Fill.getInputs().front(), S.Of, S.Loops}, Length);
+    return Length;
+  }
+  APInt Number;
+  if (matchPattern(S.V, m_ConstantInt(&Number)))
+    return Number.getSExtValue();
+  Operation *Def = S.V.getDefiningOp();
+  if (isa_and_present<linalg::IndexOp>(Def))
+    return 0;
+  if (S.V.getType().isIndex())
+    return typicalOf(OpFoldResult(S.V), UnknownExtent);
+  if (!Def || Def->getNumRegions())
+    return std::nullopt;
+  SmallVector<int64_t> Of;
+  for (Value V : Def->getOperands()) {
+    std::optional<int64_t> One = typicalOfScalar({V, S.Of, S.Loops}, Length);
+    if (!One)
+      return std::nullopt;
+    Of.push_back(*One);
+  }
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(Def))
+    return Of[0];
+  if (isa<arith::AddIOp>(Def))
+    return Of[0] + Of[1];
+  if (isa<arith::SubIOp>(Def))
+    return Of[0] - Of[1];
+  if (isa<arith::MaxSIOp>(Def))
+    return std::max(Of[0], Of[1]);
+  if (isa<arith::MinSIOp>(Def))
+    return std::min(Of[0], Of[1]);
+  return std::nullopt;
+}
 
-  KeyRange run() {
+/// One comparison of a conjunction: `Left < Right`, or at most, or the other
+/// way round, of which one side grows with the key by one more.
+struct Limit {
+  Scalar Left, Right;
+  bool IsEnd = false;    ///< it says where keys end
+  bool IsStrict = false; ///< the sides may not be equal
+  int64_t OfKey = 1;     ///< how `Left - Right` grows with the key
+  int64_t OfQuery = 0;   ///< and with the query
+
+  /// How the key that it names grows with the query.
+  int64_t slope() const { return -OfQuery * OfKey; }
+};
+
+/// The conjunction that a condition is.
+class Conjunction {
+public:
+  explicit Conjunction(const KeyCondition &Of) : Of(Of) {
     MLIRContext *Context = Of.Tensor.getContext();
     auto Ty = cast<RankedTensorType>(Of.Tensor.getType());
     SmallVector<AffineExpr> Indices;
@@ -117,102 +174,160 @@ public:
       Indices.push_back(Ty.getDimSize(D) == 1
                             ? getAffineConstantExpr(0, Context)
                             : getAffineDimExpr(unsigned(D), Context));
-    visit({Of.Tensor,
-           AffineMap::get(unsigned(Ty.getRank()), 0, Indices, Context)});
-    return Range;
+    visit(Place{Of.Tensor,
+                AffineMap::get(unsigned(Ty.getRank()), 0, Indices, Context)},
+          nullptr);
   }
 
+  SmallVector<Limit> Limits;
+  /// What else must hold: of a generic, or an element in memory.
+  SmallVector<Scalar> Others;
+
 private:
-  void visit(const Place &At) {
+  void visit(const Place &At, const Scalar *From) {
     if (std::optional<Scalar> S = computedAt(At))
       visit(*S);
+    else if (From)
+      Others.push_back(*From);
+    else
+      IsInMemory = true;
   }
 
   void visit(const Scalar &S) {
     if (std::optional<Place> Operand = operandBehind(S))
-      return visit(*Operand);
+      return visit(*Operand, &S);
     Operation *Def = S.V.getDefiningOp();
     if (auto Both = dyn_cast_or_null<arith::AndIOp>(Def)) {
       visit(Scalar{Both.getLhs(), S.Of, S.Loops});
       visit(Scalar{Both.getRhs(), S.Of, S.Loops});
-    } else if (auto Is = dyn_cast_or_null<arith::CmpIOp>(Def)) {
-      limit(Is, S);
+      return;
     }
+    auto Is = dyn_cast_or_null<arith::CmpIOp>(Def);
+    if (!Is || !addLimits(Is, S))
+      Others.push_back(S);
   }
 
-  void limit(arith::CmpIOp Is, const Scalar &In) {
+  bool addLimits(arith::CmpIOp Is, const Scalar &In) {
     if (!Is.getLhs().getType().isInteger(64))
-      return;
-    Scalar Left{Is.getLhs(), In.Of, In.Loops},
-        Right{Is.getRhs(), In.Of, In.Loops};
+      return false;
+    auto Add = [&](bool Less, bool Strict) {
+      return addLimit({Is.getLhs(), In.Of, In.Loops},
+                      {Is.getRhs(), In.Of, In.Loops}, Less, Strict);
+    };
     switch (Is.getPredicate()) {
     case arith::CmpIPredicate::slt:
-      return limit(Left, Right, /*Less=*/true, /*Strict=*/true);
+      return Add(/*Less=*/true, /*Strict=*/true);
     case arith::CmpIPredicate::sle:
-      return limit(Left, Right, /*Less=*/true, /*Strict=*/false);
+      return Add(/*Less=*/true, /*Strict=*/false);
     case arith::CmpIPredicate::sgt:
-      return limit(Left, Right, /*Less=*/false, /*Strict=*/true);
+      return Add(/*Less=*/false, /*Strict=*/true);
     case arith::CmpIPredicate::sge:
-      return limit(Left, Right, /*Less=*/false, /*Strict=*/false);
+      return Add(/*Less=*/false, /*Strict=*/false);
     case arith::CmpIPredicate::eq:
-      limit(Left, Right, /*Less=*/true, /*Strict=*/false);
-      return limit(Left, Right, /*Less=*/false, /*Strict=*/false);
+      return Add(/*Less=*/true, /*Strict=*/false) &&
+             Add(/*Less=*/false, /*Strict=*/false);
     default:
-      return;
+      return false;
     }
   }
 
   /// `left - right` is f · key + g · query + rest. So with `≥ 0` and f = 1 keys
   /// begin at - g · query - rest, and with f = -1 they end after
   /// g · query + rest.
-  void limit(const Scalar &Left, const Scalar &Right, bool Less, bool Strict) {
+  bool addLimit(const Scalar &Left, const Scalar &Right, bool Less,
+                bool Strict) {
     auto Growth = [&](unsigned Dim) -> std::optional<int64_t> {
       std::optional<int64_t> L = growthOf(Left, Dim), R = growthOf(Right, Dim);
       return L && R ? std::optional(*L - *R) : std::nullopt;
     };
-    std::optional<int64_t> OfKey = Growth(Of.Key);
-    if (!OfKey || std::abs(*OfKey) != 1)
-      return;
-    // Whether it says where keys end.
-    bool IsEnd = Less == (*OfKey == 1);
+    std::optional<int64_t> OfKey = Growth(Of.Key), OfQuery = 0;
+    if (Of.Query)
+      OfQuery = Growth(*Of.Query);
+    if (!OfKey || std::abs(*OfKey) != 1 || !OfQuery)
+      return false;
+    Limits.push_back({Left, Right, /*IsEnd=*/Less == (*OfKey == 1), Strict,
+                      *OfKey, *OfQuery});
+    return true;
+  }
+
+  const KeyCondition &Of;
+
+public:
+  bool IsInMemory = false; ///< all of it: there is nothing to take apart
+};
+
+/// Writes what a conjunction says.
+class LimitWriter {
+public:
+  LimitWriter(GpuWriter &W, const KeyCondition &Of) : W(W), Of(Of), Parts(Of) {}
+
+  /// With `OfAll`, what all queries see, not what some of them do.
+  KeyRange range(bool OfAll) {
+    KeyRange Range;
+    for (const Limit &One : Parts.Limits)
+      write(One, OfAll, Range);
+    return Range;
+  }
+
+  Value rest(ValueRange Indices) {
+    At.assign(Indices.begin(), Indices.end());
+    Value All;
+    for (const Scalar &One : Parts.Others) {
+      Value Holds = valueOf(One);
+      if (!Holds)
+        return W.Emitter.element(W.B, Of.Tensor, Indices);
+      All = !All ? Holds : W.both(All, Holds);
+    }
+    return All;
+  }
+
+private:
+  void write(const Limit &One, bool OfAll, KeyRange &Range) {
     At = Of.At;
     At[Of.Key] = W.index(0);
     if (Of.Query) {
-      std::optional<int64_t> OfQuery = Growth(*Of.Query);
-      if (!OfQuery)
-        return;
-      // The limit grows with the query by - OfQuery / OfKey. Of the last ends
-      // and the first beginnings, that of the query where it is.
-      bool Grows = -*OfQuery * *OfKey > 0;
-      At[*Of.Query] = Grows == IsEnd ? Of.LastQuery : W.index(0);
+      // Of the last ends and the first beginnings, that of the query where it
+      // is, or the other way round.
+      bool OfLast = (One.slope() > 0) == One.IsEnd;
+      Value First = Of.FirstQuery ? Of.FirstQuery : W.index(0);
+      At[*Of.Query] = OfLast != OfAll ? Of.LastQuery : First;
     }
-    Value L = valueOf(Left), R = valueOf(Right);
+    Value L = valueOf(One.Left), R = valueOf(One.Right);
     if (!L || !R)
       return;
     // At key 0 the difference is the rest, of which f = 1 takes the negative.
-    if (*OfKey == 1)
+    if (One.OfKey == 1)
       std::swap(L, R);
     Value Edge = arith::SubIOp::create(W.B, W.Loc, L, R);
     Edge =
         W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getIndexType(), Edge);
-    if (IsEnd != Strict)
+    if (One.IsEnd != One.IsStrict)
       Edge = W.add(Edge, W.index(1));
-    Value &Known = IsEnd ? Range.End : Range.First;
+    Value &Known = One.IsEnd ? Range.End : Range.First;
     if (!Known)
       Known = Edge;
-    else if (IsEnd)
+    else if (One.IsEnd)
       Known = arith::MinSIOp::create(W.B, W.Loc, Known, Edge);
     else
       Known = arith::MaxSIOp::create(W.B, W.Loc, Known, Edge);
   }
 
   /// An index at `At`; null where it would differ by a dimension that may be
-  /// any, or is a sum.
+  /// any.
   Value indexOf(AffineExpr E) {
     if (auto Dim = dyn_cast<AffineDimExpr>(E))
       return At[Dim.getPosition()];
-    auto Constant = dyn_cast<AffineConstantExpr>(E);
-    return Constant ? W.index(Constant.getValue()) : Value();
+    if (auto Constant = dyn_cast<AffineConstantExpr>(E))
+      return W.index(Constant.getValue());
+    bool IsKnown = E.isPureAffine();
+    for (auto [D, Index] : llvm::enumerate(At))
+      IsKnown &= Index || !E.isFunctionOfDim(unsigned(D));
+    if (!IsKnown)
+      return {};
+    SmallVector<Value> Dims(At);
+    for (Value &Index : Dims)
+      Index = Index ? Index : W.index(0);
+    return affine::expandAffineExpr(W.B, W.Loc, E, Dims, {});
   }
 
   Value valueOf(const Scalar &S) {
@@ -246,14 +361,44 @@ private:
 
   GpuWriter &W;
   const KeyCondition &Of;
-  KeyRange Range;
+  Conjunction Parts;
   SmallVector<Value> At; ///< where elements are read
 };
 
 } // namespace
 
 KeyRange keysWhere(GpuWriter &W, const KeyCondition &Of) {
-  return Limits(W, Of).run();
+  return LimitWriter(W, Of).range(/*OfAll=*/false);
+}
+
+KeyRange keysOfAll(GpuWriter &W, const KeyCondition &Of) {
+  return LimitWriter(W, Of).range(/*OfAll=*/true);
+}
+
+Value restOf(GpuWriter &W, const KeyCondition &Of, ValueRange At) {
+  return LimitWriter(W, Of).rest(At);
+}
+
+KeyLimits keyLimits(const KeyCondition &Of, int64_t Length) {
+  Conjunction Parts(Of);
+  KeyLimits Known;
+  Known.IsAll = Parts.Others.empty() && !Parts.IsInMemory;
+  Known.RestIsOfKey = llvm::all_of(Parts.Others, [&](const Scalar &One) {
+    return growthOf(One, *Of.Query) == 0;
+  });
+  for (const Limit &One : Parts.Limits) {
+    (One.IsEnd ? Known.HasEnd : Known.HasFirst) = true;
+    std::optional<int64_t> L = typicalOfScalar(One.Left, Length),
+                           R = typicalOfScalar(One.Right, Length);
+    if (!L || !R || !One.slope())
+      continue;
+    int64_t Edge = One.OfKey == 1 ? *R - *L : *L - *R;
+    if (One.IsEnd != One.IsStrict)
+      ++Edge;
+    std::optional<int64_t> &To = One.IsEnd ? Known.End : Known.First;
+    To = !To ? Edge : One.IsEnd ? std::min(*To, Edge) : std::max(*To, Edge);
+  }
+  return Known;
 }
 
 } // namespace kpc::kernels
