@@ -160,13 +160,31 @@ bool comparesPlaces(CompareOp Op) {
          isOfIndices(Op.getB(), 0, HasQuery, HasKey) && HasKey && HasQuery;
 }
 
-/// Whether a mask has such a comparison in its conjunction.
+/// Whether `Mask` says that the key is one of the first few, whichever the
+/// query.
+bool isLead(Value Mask) {
+  auto Op = Mask.getDefiningOp<CompareOp>();
+  std::optional<LinearIndex> L =
+      Op ? LinearIndex::whereNotNegative(Mask) : std::nullopt;
+  std::optional<int64_t> Last = L ? L->Offset.asConstant() : std::nullopt;
+  return Last && *Last >= 0 && L->Factors.size() == 4 &&
+         L->Factors.back() == -1 &&
+         llvm::all_of(ArrayRef(L->Factors).drop_back(),
+                      [](int64_t F) { return F == 0; });
+}
+
+/// Whether a mask has such a comparison in its conjunction. The first keys may
+/// be seen in any case: the sink of a softmax.
 bool hasPlaces(Value Mask, unsigned Depth) {
   while (auto Op = Mask.getDefiningOp<BroadcastOp>())
     Mask = Op.getX();
   if (auto Op = Mask.getDefiningOp<AndOp>())
     return Depth < MostDepth &&
            (hasPlaces(Op.getA(), Depth + 1) || hasPlaces(Op.getB(), Depth + 1));
+  if (auto Op = Mask.getDefiningOp<OrOp>())
+    return Depth < MostDepth &&
+           ((isLead(Op.getA()) && hasPlaces(Op.getB(), Depth + 1)) ||
+            (isLead(Op.getB()) && hasPlaces(Op.getA(), Depth + 1)));
   auto Compare = Mask.getDefiningOp<CompareOp>();
   return Compare && comparesPlaces(Compare);
 }
@@ -236,8 +254,12 @@ bool kpc::graph::isOfPlaces(Operation *Op) {
   if (Op->getNumResults() != 1 || typeOf(Op->getResult(0)).getRank() != 4)
     return false;
   if (auto Compare = dyn_cast<CompareOp>(Op))
-    return comparesPlaces(Compare);
-  if (isa<AndOp>(Op))
+    return comparesPlaces(Compare) ||
+           (isLead(Compare.getY()) &&
+            llvm::all_of(Op->getUsers(), [](Operation *User) {
+              return isa<OrOp>(User) && isOfPlaces(User);
+            }));
+  if (isa<AndOp, OrOp>(Op))
     return hasPlaces(Op->getResult(0), 0);
   bool HasQuery = false, HasKey = false;
   return isa<AddOp, SubOp>(Op) &&

@@ -183,7 +183,7 @@ double schedule::blocksOfKeys(const AttentionShape &Shape, int64_t TileQueries,
       int64_t Key = (Row + 1) * TileQueries + Shape.EndKey.value_or(1) - 1;
       End = std::min(All, Ceil(std::max<int64_t>(Key, 1), TileKeys));
     }
-    Sum += std::max<int64_t>(End - First, 1);
+    Sum += std::max<int64_t>(End - First, 1) + (Shape.Leads && First > 0);
   }
   return double(Sum) / double(Count);
 }

@@ -41,6 +41,7 @@ struct AttentionShape {
   /// says, or where is not known.
   bool Limited = false;
   std::optional<int64_t> FirstKey = {}, EndKey = {};
+  bool Leads = false; ///< the first keys of all are seen in any case
   /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
   bool Split = false;
 };

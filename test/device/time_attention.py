@@ -105,8 +105,15 @@ def window_peers(case, inputs):
     mask = seen_in_window(case)[None, None]
     if keys is not None:
         mask = mask & keys
-    grouped = case["groups"] != case["heads"]
-    peers = {"efficient": lambda: scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=grouped)}
+    each = case["heads"] // case["groups"]
+    grouped = each > 1
+    many = [x.repeat_interleave(each, 1) for x in (k, v)]  # the efficient kernel takes no groups
+
+    def efficient():
+        with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
+            return scaled_dot_product_attention(q, *many, attn_mask=mask)
+
+    peers = {"efficient": efficient}
     try:
         blocks = create_block_mask(seen, case["batch"] if keys is not None else None, None, case["queries"], case["keys"], device="cuda")
         compiled = torch.compile(flex_attention)

@@ -96,7 +96,7 @@ def model(one):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
 
 
-def grouped(one, past):
+def grouped(one, past, sink=False):
     """ONNX Runtime's GroupQueryAttention: each batch has as many keys as it says, so that windows lie elsewhere in each."""
     kind = emulated.ELEMENTS[one.kind]
 
@@ -112,9 +112,13 @@ def grouped(one, past):
         names[3:] = ["past_key", "past_value"]
     lengths = numpy.arange(one.batch, dtype=numpy.int32) * -7 + total - 1
     weights = [numpy_helper.from_array(lengths, "lengths"), numpy_helper.from_array(numpy.array(total, numpy.int32), "total")]
+    names += ["lengths", "total"]
+    if sink:
+        inputs.append(tensor("sink", heads))
+        names += ["", "", "", "", "sink"]
     outputs = [tensor("y", one.batch, one.queries, heads * depth), tensor("present_key", one.batch, groups, total, depth),
                tensor("present_value", one.batch, groups, total, depth)]
-    node = helper.make_node("GroupQueryAttention", names + ["lengths", "total"], [o.name for o in outputs], name="attention", num_heads=heads,
+    node = helper.make_node("GroupQueryAttention", names, [o.name for o in outputs], name="attention", num_heads=heads,
                             kv_num_heads=groups, local_window_size=one.width, domain="com.microsoft")
     graph = helper.make_graph([node], "grouped", inputs, outputs, weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
@@ -132,7 +136,12 @@ CASES = [Window("one_key", width=1), Window("few", width=3, kind="bf16", depth=1
 RANGES = {"sequence": "1..400:opt=300", "past": "1..400:opt=64"}
 DYNAMIC = [Window(f"dynamic_{at}", queries="sequence", keys="sequence", width=60, ranges={"sequence": RANGES["sequence"]}, sizes={"sequence": size},
                   kernels=0) for at, size in enumerate((1, 59, 61, 333))]
-GROUPED = [(Window("grouped", queries=150, width=33, batch=2, kernels=0), 0), (Window("grouped_past", queries=70, width=45, batch=3, kernels=0), 130)]
+# The queries, keys before theirs, and whether each head has a sink: a key before all others that every query sees.
+GROUPED = [(Window("grouped", queries=150, width=33, batch=2, kernels=0), 0, False),
+           (Window("grouped_past", queries=70, width=45, batch=3, kernels=0), 130, False),
+           (Window("sink", queries=300, width=40, kernels=0, heads=4, groups=2), 0, True),
+           (Window("sink_past", queries=70, width=33, batch=2, kernels=0, depth=128), 300, True),
+           (Window("sink_long", queries=130, width=500, kernels=0), 0, True)]
 F32 = [Window("f32", kind="fp32", width=45, options=emulated.PRECISIONS["fp32"]),
        Window("exact", kind="exact", width=70, after=9, options=emulated.PRECISIONS["exact"])]
 SYNC_CUTS = ["128x64 warpgroup 128 stages 1 queries shared", "256x64 warpgroup 128 stages 2 queries shared", "64x32 warpgroup 64 stages 3 queries shared",
@@ -156,8 +165,8 @@ def cases(target):
             yield case(family, dataclasses.replace(one, schedule="attention_tcgen05 256x128 stages 2 fma 2"))
     for one in DYNAMIC:
         yield case("attention" if has_tensor_memory else family, one)
-    for one, past in GROUPED:
-        yield case(family if not has_tensor_memory else "attention", one, grouped(one, past))
+    for one, *more in GROUPED:
+        yield case(family if not has_tensor_memory else "attention", one, grouped(one, *more))
     if target != "sm_90a" and not has_tensor_memory:
         yield from (case(family, one) for one in F32 if one.kind != "exact" or target != "sm_120a")
         for at, cut in enumerate(SYNC_CUTS):

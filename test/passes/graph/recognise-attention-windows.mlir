@@ -115,6 +115,38 @@ module attributes {graph.symbols = {s = {min = 1}}} {
     return %y : !q
   }
 
+  // A softmax's sink: a first key that all queries see, and a window of the others.
+  // CHECK-LABEL: func.func @sink
+  // CHECK-NOT: graph.reshape
+  // CHECK: %[[LEAD:.*]] = graph.compare lt, {{.*}} : <[1, 1, s, "s + 1"], i64>
+  // CHECK: %[[SEEN:.*]] = graph.or %[[LEAD]], {{.*}} : <[1, 1, s, "s + 1"], i1>
+  // CHECK-NEXT: graph.attention %arg0, %arg1, %arg2 mask %[[SEEN]] scale
+  // REMARK: The model's attention is one of 4 heads of 64, with a mask that compares places.
+  // REGIONS-LABEL: func.func @sink
+  // REGIONS: graph.region "{{.*}}"(%arg0, %arg1, %arg2)
+  // REGIONS-NOT: graph.region
+  // REGIONS: return
+  func.func @sink(%q: !q {graph.name = "q"}, %k: !graph.tensor<[2, 4, "s + 1", 64], f16> {graph.name = "k"}, %v: !graph.tensor<[2, 4, "s + 1", 64], f16> {graph.name = "v"}) -> (!q {graph.name = "y"}) {
+    %column = graph.iota axis 1 : !graph.tensor<[s, "s + 1"], i64>
+    %one = graph.constant dense<1> : tensor<i64>
+    %ones = graph.broadcast %one : !graph.tensor<[], i64> to !graph.tensor<[s, "s + 1"], i64>
+    %lead = graph.compare lt, %column, %ones : !graph.tensor<[s, "s + 1"], i64>
+    %key = graph.sub %column, %ones : !graph.tensor<[s, "s + 1"], i64>
+    %query = graph.iota axis 0 : !graph.tensor<[s, "s + 1"], i64>
+    %behind = graph.sub %query, %key : !graph.tensor<[s, "s + 1"], i64>
+    %zero = graph.constant dense<0> : tensor<i64>
+    %zeros = graph.broadcast %zero : !graph.tensor<[], i64> to !graph.tensor<[s, "s + 1"], i64>
+    %w = graph.constant dense<127> : tensor<i64>
+    %ws = graph.broadcast %w : !graph.tensor<[], i64> to !graph.tensor<[s, "s + 1"], i64>
+    %a = graph.compare ge, %behind, %zeros : !graph.tensor<[s, "s + 1"], i64>
+    %b = graph.compare le, %behind, %ws : !graph.tensor<[s, "s + 1"], i64>
+    %ab = graph.and %a, %b : !graph.tensor<[s, "s + 1"], i1>
+    %seen = graph.or %lead, %ab : !graph.tensor<[s, "s + 1"], i1>
+    %m = graph.reshape %seen : !graph.tensor<[s, "s + 1"], i1> to !graph.tensor<[1, 1, s, "s + 1"], i1>
+    %y = graph.attention %q, %k, %v mask %m scale 0.125 : !q, !graph.tensor<[2, 4, "s + 1", 64], f16>, !graph.tensor<[2, 4, "s + 1", 64], f16>, !graph.tensor<[1, 1, s, "s + 1"], i1>
+    return %y : !q
+  }
+
   // What a key has in memory, and masks of other comparisons, stay as they are.
   // CHECK-LABEL: func.func @positions
   // CHECK: graph.attention %arg0, %arg1, %arg2 mask %{{.*}} scale

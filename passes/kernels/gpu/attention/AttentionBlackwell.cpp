@@ -156,14 +156,17 @@ void AttentionBlackwell::produce() {
     Values Ends =
         W.loop(i32(0), More, i32(1), {Keys, cursor()},
                [&](Value I, ValueRange At) -> Values {
-                 Value Block = compute<arith::SubIOp>(Last, I);
-                 Value Next = compute<arith::SubIOp>(Block, i32(1));
+                 Value Block = blockAt(Blocks, I);
+                 Value Next =
+                     A.Limits.Lead
+                         ? blockAt(Blocks, compute<arith::AddIOp>(I, i32(1)))
+                         : compute<arith::SubIOp>(Block, i32(1));
                  Value Key = fill(PipeK, At[0], ViewK, RowsAt(GroupK, Next));
                  return {Key, fill(PipeV, At[1], ViewV, RowsAt(GroupV, Block))};
                });
-    Value HeadValues =
-        fill(PipeV, Ends[1], ViewV,
-             RowsAt(GroupV, Blocks.First ? Blocks.First : i32(0)));
+    Value HeadValues = fill(
+        PipeV, Ends[1], ViewV,
+        RowsAt(GroupV, Blocks.First && !A.Limits.Lead ? Blocks.First : i32(0)));
     // Products still tell their barriers.
     tile::DrainOp::create(W.B, W.Loc, PipeQ, Queries);
     tile::DrainOp::create(W.B, W.Loc, PipeK, Ends[0]);

@@ -64,7 +64,7 @@ void AttentionDecode::placeAppended() {
 void AttentionDecode::limitKeys() {
   Begin = W.index(0);
   Value Mask = A.Op.getMask();
-  if (!Mask || lead()) // a sink is seen by all
+  if (!Mask || lead() || A.Limits.Lead) // a sink is seen by all
     return;
   auto Reach = [&](KeyRange Range) -> KeyRange {
     Value None = W.index(0);

@@ -229,13 +229,16 @@ AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
   Values Ends =
       W.loop(i32(0), More, i32(1), {Keys, Cursors[2]},
              [&](Value I, ValueRange At) -> Values {
-               Value Block = compute<arith::SubIOp>(Last, I);
-               Value Next = compute<arith::SubIOp>(Block, i32(1));
+               Value Block = blockAt(Where.Keys, I);
+               Value Next =
+                   A.Limits.Lead
+                       ? blockAt(Where.Keys, compute<arith::AddIOp>(I, i32(1)))
+                       : compute<arith::SubIOp>(Block, i32(1));
                Value Key = fill(PipeK, At[0], ViewK, keysAt(Where, Next));
                return {Key, fill(PipeV, At[1], ViewV, valuesAt(Where, Block))};
              });
   return {Queries, Ends[0],
-          fill(PipeV, Ends[1], ViewV, valuesAt(Where, firstOf(Where)))};
+          fill(PipeV, Ends[1], ViewV, valuesAt(Where, lastOf(Where)))};
 }
 
 /// One thread fills the pipes, for all tiles of its block.

@@ -107,9 +107,13 @@ private:
   bool endsInside() const;
   bool takesTurns() const { return S.consumers() > 1; }
   bool mayHideAll() const;
-  /// The block of keys that a tile's walk ends with.
+  /// The first block of keys that a tile's queries see, and that which its walk
+  /// ends with.
   Value firstOf(const Place &Where) {
     return Where.Keys.First ? Where.Keys.First : i32(0);
+  }
+  Value lastOf(const Place &Where) {
+    return A.Limits.Lead ? i32(0) : firstOf(Where);
   }
 
   // Small pieces.

@@ -124,11 +124,9 @@ void AttentionHopper::produceColumns() {
   Value Mine = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, Warp,
                                      W.index(ColumnsWarp));
   auto FillTile = [&](const Place &Where, Value Cursor) {
-    Value Last = compute<arith::SubIOp>(Where.Keys.Count, i32(1));
     return W.loop(i32(0), Where.Keys.Steps, i32(1), {Cursor},
                   [&](Value I, ValueRange At) -> Values {
-                    Value Block = compute<arith::SubIOp>(Last, I);
-                    return {fillColumns(Where, Block, At[0])};
+                    return {fillColumns(Where, blockAt(Where.Keys, I), At[0])};
                   })[0];
   };
   W.when(Mine, [&] {

@@ -239,6 +239,8 @@ AttentionHopper::State AttentionHopper::walkBlocks(const Place &Where,
                                       Unmasked);
   Walk(Unmasked, WholeFrom, false);
   Walk(WholeFrom, First, true);
+  if (A.Limits.Lead)
+    Walk(compute<arith::MinSIOp>(First, i32(1)), i32(0), true);
   return Now;
 }
 

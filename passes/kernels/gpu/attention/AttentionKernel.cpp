@@ -250,6 +250,7 @@ schedule::AttentionShape attentionShapeOf(const AttentionKernel &A) {
   Shape.Limited = A.Limits.any();
   Shape.FirstKey = A.Limits.First;
   Shape.EndKey = A.Limits.End;
+  Shape.Leads = A.Limits.Lead > 0;
   if (Shape.Limited && A.Offset) {
     int64_t End = typicalOf(Op.getOffset(), 0) + 1;
     Shape.EndKey = std::min(End, Shape.EndKey.value_or(End));

@@ -100,8 +100,9 @@ AttentionSoftmax::KeyBlocks AttentionSoftmax::keyBlocks(const QueriesAt &First,
   KeyRange Some = limits(First, LastQuery, /*OfAll=*/false),
            All = limits(First, LastQuery, /*OfAll=*/true);
   if (Some.End) {
+    int64_t Least = std::max<int64_t>(A.Limits.Lead, 1);
     Value Count =
-        ceilDivI32(compute<arith::MaxSIOp>(Some.End, i32(1)), TileKeys);
+        ceilDivI32(compute<arith::MaxSIOp>(Some.End, i32(Least)), TileKeys);
     Blocks.Count = compute<arith::MinSIOp>(Blocks.Count, Count);
     Blocks.Whole = compute<arith::MinSIOp>(
         Blocks.Whole, compute<arith::DivUIOp>(All.End, i32(TileKeys)));
@@ -113,8 +114,21 @@ AttentionSoftmax::KeyBlocks AttentionSoftmax::keyBlocks(const QueriesAt &First,
         compute<arith::DivUIOp>(Some.First, i32(TileKeys)), Last);
     Blocks.WholeFrom = ceilDivI32(All.First, TileKeys);
     Blocks.Steps = compute<arith::SubIOp>(Blocks.Count, Blocks.First);
+    if (A.Limits.Lead)
+      Blocks.Steps = compute<arith::AddIOp>(
+          Blocks.Steps, compute<arith::MinSIOp>(Blocks.First, i32(1)));
   }
   return Blocks;
+}
+
+Value AttentionSoftmax::blockAt(const KeyBlocks &Blocks, Value Step) {
+  Value Block = compute<arith::SubIOp>(
+      compute<arith::SubIOp>(Blocks.Count, i32(1)), Step);
+  if (!A.Limits.Lead || !Blocks.First)
+    return Block;
+  return arith::SelectOp::create(
+      W.B, W.Loc, compare(arith::CmpIPredicate::sge, Block, Blocks.First),
+      Block, i32(0));
 }
 
 AttentionSoftmax::KeyBlocks
@@ -249,12 +263,16 @@ Value AttentionSoftmax::masked(const QueriesAt &Where, Value Scores,
       return compute<arith::SubIOp>(LimitsOf(In[0]).First, Before);
     }));
   }
+  Value Lead = compute<arith::SubIOp>(i32(A.Limits.Lead), Before);
   Value Lowest = f32(-INFINITY);
   return apply(ScoresTy, Operands, [&](ValueRange In) -> Value {
     Value Key = A.isFp8() ? keyOfColumn(In.back()) : In.back();
     Value Seen = compare(arith::CmpIPredicate::slt, Key, In[1]);
     if (A.Limits.HasFirst)
       Seen = W.both(Seen, compare(arith::CmpIPredicate::sge, Key, In[2]));
+    if (A.Limits.Lead)
+      Seen = compute<arith::OrIOp>(
+          Seen, compare(arith::CmpIPredicate::slt, Key, Lead));
     return arith::SelectOp::create(W.B, W.Loc, Seen, In[0], Lowest);
   });
 }

@@ -35,7 +35,9 @@ protected:
     /// The first that is seen, and the first that needs no mask for what comes
     /// before a query's keys; null where these begin with the first of all.
     Value First = {}, WholeFrom = {};
-    Value Steps = {}; ///< how many are walked
+    /// How many are walked; one more than those from `First` on where it is not
+    /// the first of all, and the first keys are seen in any case.
+    Value Steps = {};
   };
   /// The tile of queries of one head that a block has: index.
   struct BlockQueries {
@@ -69,11 +71,9 @@ protected:
   /// what is left at the end is short. After declareSizes().
   BlockQueries blockQueries(int64_t TileQueries);
   KeyBlocks keyBlocks(const QueriesAt &First, int64_t TileQueries);
-  /// The number of the block that is the `Step`-th from the last.
-  Value blockAt(const KeyBlocks &Blocks, Value Step) {
-    return compute<mlir::arith::SubIOp>(
-        compute<mlir::arith::SubIOp>(Blocks.Count, i32(1)), Step);
-  }
+  /// The number of the block that is the `Step`-th from the last. The keys that
+  /// all queries see, a softmax's sink, come behind those of the window.
+  Value blockAt(const KeyBlocks &Blocks, Value Step);
   /// Products bent by the softcap, if there is one.
   Value capped(Value Products);
   /// Bias and mask, at the coordinates of each score. With `MayEnd` some

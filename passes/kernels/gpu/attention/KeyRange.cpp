@@ -163,6 +163,12 @@ struct Limit {
   int64_t slope() const { return -OfQuery * OfKey; }
 };
 
+/// The key that a limit names for query 0, where its sides are these at 0.
+int64_t edgeOf(const Limit &One, int64_t Left, int64_t Right) {
+  int64_t Edge = One.OfKey == 1 ? Right - Left : Left - Right;
+  return Edge + (One.IsEnd != One.IsStrict);
+}
+
 /// The conjunction that a condition is.
 class Conjunction {
 public:
@@ -182,6 +188,7 @@ public:
   SmallVector<Limit> Limits;
   /// What else must hold: of a generic, or an element in memory.
   SmallVector<Scalar> Others;
+  int64_t Lead = 0; ///< first keys for which nothing of that need hold
 
 private:
   void visit(const Place &At, const Scalar *From) {
@@ -202,9 +209,54 @@ private:
       visit(Scalar{Both.getRhs(), S.Of, S.Loops});
       return;
     }
+    if (auto Either = dyn_cast_or_null<arith::OrIOp>(Def))
+      if (Limits.empty() && Others.empty() &&
+          (leads(Either.getLhs(), Either.getRhs(), S) ||
+           leads(Either.getRhs(), Either.getLhs(), S)))
+        return;
     auto Is = dyn_cast_or_null<arith::CmpIOp>(Def);
-    if (!Is || !addLimits(Is, S))
+    if (Lead || !Is || !addLimits(Is, S))
       Others.push_back(S);
+  }
+
+  /// Whether `First` says that a key is one of the first few, and `Rest` is
+  /// limits alone, which are then added.
+  bool leads(Value First, Value Rest, const Scalar &In) {
+    Conjunction Few(Of, Scalar{First, In.Of, In.Loops}),
+        Inner(Of, Scalar{Rest, In.Of, In.Loops});
+    if (Few.Limits.size() != 1 || !Few.Others.empty() ||
+        !Inner.Others.empty() || Inner.Lead || Inner.Limits.empty())
+      return false;
+    const Limit &One = Few.Limits[0];
+    std::optional<int64_t> L = typicalOfScalar(One.Left, 0),
+                           R = typicalOfScalar(One.Right, 0);
+    if (!One.IsEnd || One.OfQuery || !L || !R || !isConstant(One.Left) ||
+        !isConstant(One.Right))
+      return false;
+    int64_t End = edgeOf(One, *L, *R);
+    if (End < 1 || End > MostLead)
+      return false;
+    Lead = End;
+    llvm::append_range(Limits, Inner.Limits);
+    return true;
+  }
+
+  /// Whether a scalar is made of the index of keys and constants.
+  bool isConstant(const Scalar &S) {
+    if (std::optional<Place> Operand = operandBehind(S)) {
+      if (std::optional<Scalar> Inner = computedAt(*Operand))
+        return isConstant(*Inner);
+      auto Fill = Operand->Tensor.getDefiningOp<linalg::FillOp>();
+      return Fill && matchPattern(Fill.getInputs().front(), m_Constant());
+    }
+    Operation *Def = S.V.getDefiningOp();
+    if (!Def || matchPattern(Def, m_Constant()))
+      return Def;
+    return isa<linalg::IndexOp>(Def) ||
+           (Def->getBlock() == linalg::GenericOp(S.Of).getBody() &&
+            llvm::all_of(Def->getOperands(), [&](Value V) {
+              return isConstant({V, S.Of, S.Loops});
+            }));
   }
 
   bool addLimits(arith::CmpIOp Is, const Scalar &In) {
@@ -250,6 +302,10 @@ private:
     return true;
   }
 
+  Conjunction(const KeyCondition &Of, const Scalar &S) : Of(Of) { visit(S); }
+
+  /// First keys that take no block of their own.
+  static constexpr int64_t MostLead = 32;
   const KeyCondition &Of;
 
 public:
@@ -382,6 +438,7 @@ Value restOf(GpuWriter &W, const KeyCondition &Of, ValueRange At) {
 KeyLimits keyLimits(const KeyCondition &Of, int64_t Length) {
   Conjunction Parts(Of);
   KeyLimits Known;
+  Known.Lead = Parts.Lead;
   Known.IsAll = Parts.Others.empty() && !Parts.IsInMemory;
   Known.RestIsOfKey = llvm::all_of(Parts.Others, [&](const Scalar &One) {
     return growthOf(One, *Of.Query) == 0;
@@ -392,9 +449,7 @@ KeyLimits keyLimits(const KeyCondition &Of, int64_t Length) {
                            R = typicalOfScalar(One.Right, Length);
     if (!L || !R || !One.slope())
       continue;
-    int64_t Edge = One.OfKey == 1 ? *R - *L : *L - *R;
-    if (One.IsEnd != One.IsStrict)
-      ++Edge;
+    int64_t Edge = edgeOf(One, *L, *R);
     std::optional<int64_t> &To = One.IsEnd ? Known.End : Known.First;
     To = !To ? Edge : One.IsEnd ? std::min(*To, Edge) : std::max(*To, Edge);
   }

@@ -37,7 +37,8 @@ struct KeyRange {
   mlir::Value First = {}, End = {};
 };
 
-/// Outside of this range the condition holds for no key, whichever the query.
+/// Outside of this range the condition holds for no key, whichever the query,
+/// but for those that it lets all queries see (`KeyLimits::Lead`).
 /// Limits are those of comparisons that it is a conjunction of, if both sides
 /// are linear in key and query.
 KeyRange keysWhere(GpuWriter &W, const KeyCondition &Of);
@@ -51,6 +52,7 @@ mlir::Value restOf(GpuWriter &W, const KeyCondition &Of, mlir::ValueRange At);
 struct KeyLimits {
   bool HasFirst = false, HasEnd = false; ///< some limit of the range
   bool IsAll = false;                    ///< it says nothing else
+  int64_t Lead = 0; ///< so many first keys are seen whatever the limits are
   bool RestIsOfKey = false; ///< what else it says is not of the query
   /// Typical ones for query 0 where limits move with the query; none: they do
   /// not, or nothing is known.
