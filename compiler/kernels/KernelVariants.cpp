@@ -191,15 +191,15 @@ std::string VariantFinder::unusedSymbol(const std::string &Of,
   return Symbol;
 }
 
-/// The estimate for `Schedule` at `Sizes`; infinite where it is not ranked
-/// there.
+/// The estimate for the schedule of this name at `Sizes`; infinite where it is
+/// not ranked there.
 static double costAt(ArrayRef<SizedRanking> Rankings,
                      const std::vector<int64_t> &Sizes,
-                     const std::string &Schedule) {
+                     const std::string &Name) {
   for (const SizedRanking &Sample : Rankings)
     if (Sample.Sizes == Sizes)
       for (const schedule::RankedSchedule &One : Sample.Ranking)
-        if (One.Schedule == Schedule)
+        if (One.name() == Name)
           return One.Microseconds;
   return std::numeric_limits<double>::infinity();
 }
@@ -228,11 +228,11 @@ std::vector<KernelJob> VariantFinder::jobsFor(const KernelJob &Base) {
   plan::LaunchOp First = Launched.front();
   unsigned Number = 1;
   for (schedule::Variant &V : schedule::chooseVariants(
-           Rankings, Default.Ranking.front().Schedule, Most)) {
+           Rankings, Default.Ranking.front().name(), Most)) {
     KernelJob &Job = Jobs.emplace_back(Base);
     Job.Symbol = unusedSymbol(Base.Symbol, Number);
     Job.MostMicroseconds =
-        costAt(Rankings, V.Sizes, Default.Ranking.front().Schedule);
+        costAt(Rankings, V.Sizes, Default.Ranking.front().name());
     OwningOpRef<func::FuncOp> Func = Builder.build(V);
     setText(Job, *Func, First);
     Job.VariantOf = Base.Symbol;

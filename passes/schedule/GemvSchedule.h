@@ -100,6 +100,12 @@ struct GemvSchedule {
   /// columns and each other row: with 4 columns more they meet no bank twice.
   int64_t sumColumns() const { return columns() + (hasCodes() ? 4 : 0); }
   std::string str() const;
+  /// Up to 8 rows, an MMA multiplies codes of two slices, and a thread has half
+  /// the accumulators: such kernels of codes are others. Those of 16 bits take
+  /// the time of their bytes.
+  std::string form() const {
+    return hasCodes() ? std::to_string(StageRows) + " rows" : std::string();
+  }
 };
 
 /// Microseconds that a schedule is expected to take, by its parts.

@@ -89,7 +89,7 @@ public:
 
 private:
   static std::string bestOf(const SizedRanking &Sample) {
-    return Sample.Ranking.empty() ? "" : Sample.Ranking.front().Schedule;
+    return Sample.Ranking.empty() ? "" : Sample.Ranking.front().name();
   }
   static double lossOf(const std::string &Schedule, const SizedRanking &Sample);
   void keep(size_t Most);
@@ -116,7 +116,7 @@ double VariantChoice::lossOf(const std::string &Schedule,
     return Schedule.empty() ? 0 : Never;
   double Best = Sample.Ranking.front().Microseconds;
   for (const RankedSchedule &One : Sample.Ranking)
-    if (One.Schedule == Schedule) {
+    if (One.name() == Schedule) {
       double More = One.Microseconds - Best;
       return More <= Nothing || More <= Tolerance * Best
                  ? 0
@@ -125,9 +125,17 @@ double VariantChoice::lossOf(const std::string &Schedule,
   return Never;
 }
 
-/// Fills `Kept`.
+/// Fills `Kept`. What the optimum is served best by comes first.
 void VariantChoice::keep(size_t Most) {
   std::vector<double> Left = Losses[0];
+  if (Most > 0 && Left[0] > 0) {
+    size_t Best = size_t(
+        std::find(Schedules.begin(), Schedules.end(), bestOf(Samples.front())) -
+        Schedules.begin());
+    Kept.push_back(Best);
+    for (size_t I = 0; I < Left.size(); ++I)
+      Left[I] = std::min(Left[I], Losses[Best][I]);
+  }
   while (Kept.size() <= Most) {
     size_t Next = 0;
     double MostSaved = 0;

@@ -35,6 +35,13 @@ namespace kpc::schedule {
 struct RankedSchedule {
   std::string Schedule;
   double Microseconds = 0;
+  /// What else of the kernel follows from the greatest sizes that it is for:
+  /// "8 rows". Kernels of one schedule and two forms are two variants.
+  std::string Form = {};
+
+  std::string name() const {
+    return Form.empty() ? Schedule : Schedule + ", " + Form;
+  }
 };
 
 /// What a kernel's builder chooses from at one choice of the kernel's sizes.
@@ -55,14 +62,15 @@ struct SizeBound {
 using SizeBounds = std::vector<SizeBound>;
 
 struct Variant {
-  std::string Schedule;          ///< "" for that of a builder without costs
+  std::string Schedule; ///< its name; "" for that of a builder without costs
   std::vector<SizeBounds> Where; ///< one of these holds
   std::vector<int64_t> Sizes;    ///< where it is the best
 };
 
-/// At most `Most` schedules beside `Default`, which serves all sizes that no
-/// variant is for. A sample is served well by what costs at most 5 % more than
-/// the best there.
+/// At most `Most` schedules beside the one named `Default`, which serves all
+/// sizes that no variant is for. The first sample is the optimum, which has its
+/// best. A sample is served well by what costs at most 5 % more than the best
+/// there.
 std::vector<Variant> chooseVariants(std::span<const SizedRanking> Samples,
                                     std::string_view Default, size_t Most);
 

@@ -71,7 +71,7 @@ public:
 
   /// Schedules with their costs, the best first. A cost has a `Schedule` with
   /// `str()`, microseconds in `Total`, and a `str()` of its own: the schedule's
-  /// text, then the parts of the cost.
+  /// text, then the parts of the cost. A schedule may have a `form()`.
   /// `Emit`: LogicalResult(const ScheduleT &, GpuLaunch &).
   template <typename Cost, typename EmitT>
   static FamilyAnswer offer(std::vector<Cost> Ranked, EmitT Emit) {
@@ -89,7 +89,7 @@ public:
     FamilyAnswer A;
     A.IsRanked = true;
     for (const Cost &One : Ranked)
-      A.Schedules.push_back({textOf(One), One.Total});
+      A.Schedules.push_back({textOf(One), One.Total, formOf(One)});
     auto Costs = std::make_shared<std::vector<Cost>>(std::move(Ranked));
     A.CostText = [Costs](size_t I) { return (*Costs)[I].str(); };
     A.Emit = [Costs, Emit = std::move(Emit)](size_t I, GpuLaunch &Launch) {
@@ -99,7 +99,7 @@ public:
       std::optional<Cost> One = Read(Text);
       std::optional<schedule::RankedSchedule> Known;
       if (One && textOf(*One) == Text) {
-        Known = {textOf(*One), One->Total};
+        Known = {textOf(*One), One->Total, formOf(*One)};
         Costs->push_back(std::move(*One));
       }
       return Known;
@@ -133,6 +133,13 @@ private:
       return One.name();
     else
       return One.Schedule.str();
+  }
+
+  template <typename Cost> static std::string formOf(const Cost &One) {
+    if constexpr (requires { One.Schedule.form(); })
+      return One.Schedule.form();
+    else
+      return {};
   }
 
   std::vector<schedule::RankedSchedule> Schedules;

@@ -187,3 +187,33 @@ TEST(Variants, TheSameInAnyRun) {
 }
 
 } // namespace
+
+/// Where the kernel for all sizes is not the best at the optimum, the best
+/// there is taken before what saves more elsewhere.
+TEST(Variants, OptimumFirst) {
+  auto Samples =
+      rankAll({1, 8, 16, 64, 256, 1024},
+              {{"large", tiles(128, 2, 0.1)}, {"small", tiles(16, 2, 0.02)}});
+  Samples.front().Ranking.insert(Samples.front().Ranking.begin(), {"one", 1});
+  auto Found = chooseVariants(Samples, "large", 1);
+  ASSERT_EQ(Found.size(), 1u);
+  EXPECT_EQ(Found[0].Schedule, "one");
+  EXPECT_TRUE(holds(Found[0], {1}));
+  EXPECT_FALSE(holds(Found[0], {8}));
+}
+
+/// One schedule whose kernel is another for many rows.
+TEST(Variants, Forms) {
+  std::vector<SizedRanking> Samples;
+  for (int64_t Rows : {1, 4, 8, 12, 16, 64, 256})
+    Samples.push_back(
+        {{Rows},
+         {{"few", Rows > 8 ? 10.0 : 5.0, Rows > 8 ? "16 rows" : "8 rows"},
+          {"many", 20}}});
+  auto Found = chooseVariants(Samples, "many", 3);
+  ASSERT_EQ(Found.size(), 2u);
+  EXPECT_EQ(Found[0].Schedule, "few, 8 rows");
+  EXPECT_TRUE(holds(Found[0], {8}));
+  EXPECT_FALSE(holds(Found[0], {12}));
+  EXPECT_EQ(Found[1].Schedule, "few, 16 rows");
+}
