@@ -32,7 +32,8 @@ int64_t CodesSchedule::codeStageBytes(const CodesShape &Shape) const {
 int64_t CodesSchedule::sharedBytes(const CodesShape &Shape) const {
   return Stages * rowStageBytes() + CodeStages * codeStageBytes(Shape) +
          groups() * partRows() * StagingColumns * StagingBuffers *
-             Shape.ResultBytes;
+             Shape.ResultBytes +
+         (Shape.HasFactors ? tileBytes(TileM * 4) : 0);
 }
 
 std::string CodesSchedule::str() const {

@@ -38,6 +38,7 @@ struct CodesShape {
   int64_t ResultBytes = 2;
   double EpilogueOperations = 0;
   int64_t EpilogueBytes = 0; ///< that the epilogue reads for each result
+  bool HasFactors = false;   ///< of a tile's rows, a number each
 };
 
 /// `TileN` has the columns of all products, `TileK` those of a stage of codes.

@@ -45,6 +45,8 @@ CASES = [("one", 1, 512, 64, "fp16", False, "1..16:opt=1", ""),
          ("int8_gate", 12, 392, 136, "bf16", True, "1..16:opt=1", "", TensorProto.FLOAT, "int8"),
          ("fp8_gate", 5, 264, 136, "fp16", True, "1..16:opt=1", "", TensorProto.FLOAT, "fp8"),
          ("int4_any", 150, 264, 136, "fp16", False, "1..4096:opt=1", "codes int4 64x128x128 stages 3 group_m 2", TensorProto.FLOAT, "int4"),
+         ("int4_any_tall", 300, 136, 40, "fp16", False, "1..4096:opt=1", "codes int4 256x64x128 stages 3 group_m 1", TensorProto.FLOAT, "int4"),
+         ("int4_any_split", 150, 520, 136, "fp16", False, "1..4096:opt=1", "codes int4 64x128x128 stages 4 group_m 2 split_k 2", TensorProto.FLOAT, "int4"),
          ("int4_any_gate", 150, 264, 136, "bf16", True, "1..4096:opt=1", "codes int4 64x128x128 stages 3 group_m 2", TensorProto.FLOAT, "int4")]
 
 

@@ -20,6 +20,8 @@
 ///                   column load the same words, and shift them by 4 t
 ///   RoPE            rows g and g + 8 of a warp's fragment are columns half a
 ///                   head apart: a warp has slices of both halves
+///   factors of rows a fragment has many rows of x, so factors of a tile's rows
+///                   (RMSNorm) are computed once, into shared memory
 ///   K               0 … 63 is the first half of a step, 64 … 127 the second
 ///
 /// While the products of one half run, the codes of the next become numbers.
@@ -47,6 +49,11 @@ public:
   static bool hasBlocks(const GemmMatch &P) {
     return P.K.asConstant().value_or(0) > P.Codes->Block;
   }
+  /// What the epilogue multiplies rows by (RMSNorm); null: nothing.
+  static mlir::Value factorsOf(const GemmMatch &P) {
+    auto Squares = P.squares();
+    return Squares ? Squares->factors() : mlir::Value();
+  }
   mlir::LogicalResult emit(GpuLaunch &Launch);
 
 private:
@@ -55,7 +62,7 @@ private:
   /// Words of a thread's left operand of one half, and of a tile of codes.
   static constexpr int64_t WordsOfHalf = 16, TileBytes = 512;
 
-  // Memory and copies: CodesGemmCopies.cpp.
+  // Memory and copies: CodesGemmCopies.cpp. Results: CodesGemmResults.cpp.
   void declareTiles() override;
   void addOperandViews() override;
   mlir::Value countK() override { return W.size(P.C.K.Sizes); }
@@ -101,6 +108,9 @@ private:
   };
   Progress multiplyStep(const Progress &Before);
   void consumeCodes(mlir::Value Group);
+  Values factorsAt(mlir::Value Row, mlir::Value Group);
+  void storeFactors(mlir::ValueRange Of, mlir::Value Group);
+  mlir::Value rowInTile(mlir::Value Group, int64_t Number);
   void finish(const TileCoord &Where, mlir::Value Group, mlir::ValueRange Acc);
   mlir::Value keep(mlir::Value Group, mlir::Value Acc);
   mlir::Value scaled(mlir::Value Part, const GemmMatch::TiledCodes &Codes,
@@ -134,9 +144,10 @@ private:
   Values CodeViews;                        ///< in the order of the tiles
   mlir::BlockArgument ViewX;
   mlir::Value CodePipe;
-  mlir::Value Slice, FirstWord; ///< of this thread
-  mlir::Value FirstBit, Bytes;  ///< of its pair: of 4 bits, of 8 bits
-  mlir::Value ColumnOfThread;   ///< in the tile, of the first GEMM's
+  mlir::Value Factors, FactorTile; ///< of a tile's rows; null: there are none
+  mlir::Value Slice, FirstWord;    ///< of this thread
+  mlir::Value FirstBit, Bytes;     ///< of its pair: of 4 bits, of 8 bits
+  mlir::Value ColumnOfThread;      ///< in the tile, of the first GEMM's
 };
 
 } // namespace kpc::kernels

@@ -99,6 +99,10 @@ void CodesGemm::declare() {
   Pipe = Ring(S.Stages, {TileA});
   CodePipe = Ring(S.CodeStages, CodeTiles);
   StagingTile = tile::AllocOp::create(W.B, W.Loc, Staging);
+  if ((Factors = factorsOf(P)))
+    FactorTile = tile::AllocOp::create(
+        W.B, W.Loc,
+        tile::SharedType::get(Context, {1, S.TileM}, W.B.getF32Type(), 0));
   RowCount = W.size(P.C.M.Sizes);
   ColumnCount = W.size(P.C.N.Sizes);
   FirstK = W.index(0);

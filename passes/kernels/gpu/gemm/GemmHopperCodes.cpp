@@ -90,6 +90,7 @@ CodesShape shapeOf(GemmMatch &P) {
   Shape.ZeroBytes = P.Codes->Zeros ? bytesOf(*P.Codes->Zeros) : 0;
   Shape.ResultBytes = bytesOf(P.D);
   Shape.EpilogueOperations = epilogueOperations(P);
+  Shape.HasFactors = bool(CodesGemm::factorsOf(P));
   Shape.EpilogueBytes = P.ReadsAtResult ? Shape.ResultBytes : 0;
   return Shape;
 }

@@ -389,27 +389,6 @@ std::string GemmMatch::multipliedTypes() const {
   return IsF32 ? Text + ", which is not rounded to tf32" : Text;
 }
 
-std::optional<GemmMatch::RowSquares> GemmMatch::squares() const {
-  BlockArgument Argument = kernel::rowSquaresOf(C.R.Form.Func, A.Argument);
-  if (!Argument)
-    return std::nullopt;
-  RowSquares Found{Argument.getArgNumber(), {}};
-  for (Operation *View : Argument.getUsers()) {
-    // One element for each row, which is where its number is read.
-    auto Ty = dyn_cast<MemRefType>(View->getResult(0).getType());
-    if (!Ty || Ty.getRank() < 2 ||
-        llvm::any_of(Ty.getShape().drop_front(),
-                     [](int64_t Size) { return Size != 1; }))
-      return std::nullopt;
-    for (Operation *Tensor : View->getUsers()) {
-      if (!isa<bufferization::ToTensorOp>(Tensor))
-        return std::nullopt;
-      Found.Tensors.push_back(Tensor->getResult(0));
-    }
-  }
-  return Found;
-}
-
 std::optional<GemmMatch> GemmMatch::read(FusedKernel &Form) {
   std::optional<GemmMatch> P = readWithRotateHalf(Form);
   if (P && P->RotateHalf)

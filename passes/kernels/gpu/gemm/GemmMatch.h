@@ -135,6 +135,9 @@ struct GemmMatch {
   struct RowSquares {
     unsigned Argument;
     llvm::SmallVector<mlir::Value> Tensors; ///< views of it
+    /// What is made of them with one element for each row, last; null where
+    /// there are several views.
+    mlir::Value factors() const;
   };
   std::optional<RowSquares> squares() const;
 

@@ -185,9 +185,10 @@ GemvTile::Values GemvTile::initialSums() {
   if (!P.Codes)
     F32 = VectorType::get({4}, F32);
   Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(F32));
-  int64_t Count = (P.Codes ? productsOfCodes() : S.Slices) +
-                  (S.HasSquares ? halvesOfRows() : 0);
-  return Values(size_t(P.Codes ? Count * 4 : Count), Zero);
+  int64_t Squares = S.HasSquares ? halvesOfRows() : 0;
+  return Values(size_t(P.Codes ? productsOfCodes() * 4 + Squares * 2
+                               : S.Slices + Squares),
+                Zero);
 }
 
 /// The four of one instruction.
@@ -229,10 +230,14 @@ void GemvTile::storeSquares(ValueRange Sums) {
         IsEven = IsEqual(rem(G, 2), W.index(0));
   W.when(IsEqual(T, div(G, 2)), [&] {
     for (int64_t Half = 0; Half < halvesOfRows(); ++Half) {
-      Values All =
-          sumsOf(Sums, (P.Codes ? productsOfCodes() : S.Slices) + Half);
-      Value Square = arith::SelectOp::create(W.B, W.Loc, IsEven, All[Half * 2],
-                                             All[Half * 2 + 1]);
+      // Of codes, those of 8 rows alone.
+      Values Two =
+          P.Codes
+              ? Values(Sums.slice(size_t(productsOfCodes() * 4 + Half * 2), 2))
+              : Values(ArrayRef<Value>(sumsOf(Sums, S.Slices + Half))
+                           .slice(size_t(Half) * 2, 2));
+      Value Square =
+          arith::SelectOp::create(W.B, W.Loc, IsEven, Two[0], Two[1]);
       tile::StoreVectorOp::create(
           W.B, W.Loc, vector::FromElementsOp::create(W.B, W.Loc, One, Square),
           Squares, Row, Half * 8, W.index(0), 0);

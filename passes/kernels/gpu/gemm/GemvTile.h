@@ -138,7 +138,7 @@ private:
   Values sumsOfRows(const Values &Before, const Values &Rows);
   Values scaled(const Stage &From, int64_t Block, int64_t First,
                 llvm::ArrayRef<Values> Products, llvm::ArrayRef<Values> OfRows,
-                Values Sums);
+                bool HasShift, Values Sums);
   Values multiplyCodes(const Stage &From, mlir::ValueRange Sums);
   /// Slices of one matrix, and the matrix that a slice is of.
   int64_t ownSlices() const { return resultColumns() / 8; }

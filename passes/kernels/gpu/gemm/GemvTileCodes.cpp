@@ -145,15 +145,20 @@ Value GemvTile::ofColumn(Value Tile, const Matrix &Of, int64_t Block,
 //===----------------------------------------------------------------------===//
 
 /// Sums of 8 rows, added to `Before`, as the product of all ones has them:
-/// where each accumulator is, the sum of its row.
+/// where each accumulator is, the sum of its row. If squares are asked for, the
+/// rows themselves are in the place of the first ones, and what these gave are
+/// their products, with the squares on the diagonal.
 GemvTile::Values GemvTile::sumsOfRows(const Values &Before,
                                       const Values &Rows) {
   int64_t Bits = P.A.Element.isF16() ? 0x3c00 : 0x3f80;
   Value Ones = i32(Bits << 16 | Bits);
   Values Sums = Before;
-  for (int64_t K = 0; K < 4; K += 2)
-    Sums = multiplyFragments(W, P.A.Element, {Ones, Ones, Ones, Ones},
+  for (int64_t K = 0; K < 4; K += 2) {
+    Value First = S.HasSquares ? Rows[K] : Ones,
+          Next = S.HasSquares ? Rows[K + 1] : Ones;
+    Sums = multiplyFragments(W, P.A.Element, {First, Ones, Next, Ones},
                              {Rows[K], Rows[K + 1]}, Sums);
+  }
   return Sums;
 }
 
@@ -162,12 +167,12 @@ GemvTile::Values GemvTile::sumsOfRows(const Values &Before,
 /// 8 rows there are four, two of a slice.
 GemvTile::Values GemvTile::scaled(const Stage &From, int64_t Block,
                                   int64_t First, ArrayRef<Values> Products,
-                                  ArrayRef<Values> OfRows, Values Sums) {
+                                  ArrayRef<Values> OfRows, bool HasShift,
+                                  Values Sums) {
   Type F32 = W.B.getF32Type();
   auto Number = [&](double V) -> Value {
     return arith::ConstantOp::create(W.B, W.Loc, W.B.getFloatAttr(F32, V));
   };
-  bool HasShift = !OfRows.front().empty();
   for (int64_t Slice = First; Slice < std::min(First + 2, S.Slices); ++Slice) {
     Value Scale = ofColumn(From.Scales, P.Codes->Scales, Block, Slice), More;
     if (double Factor = Numbers->factor(); Factor != 1)
@@ -182,9 +187,11 @@ GemvTile::Values GemvTile::scaled(const Stage &From, int64_t Block,
       for (size_t Row = 0; Row < 2; ++Row) {
         size_t I = size_t(Slice - First) * 2 + Row;
         Value Product = OfHalf[I], &Sum = Sums[Half * 4 + I];
+        // Both slices' sums of a row are one number.
         if (HasShift)
-          Product =
-              LLVM::FMAOp::create(W.B, W.Loc, OfRows[Half][I], More, Product);
+          Product = LLVM::FMAOp::create(
+              W.B, W.Loc, OfRows[Half][S.HasSquares ? 2 + Row : I], More,
+              Product);
         Sum = LLVM::FMAOp::create(W.B, W.Loc, Product, Scale, Sum);
       }
   }
@@ -206,21 +213,17 @@ GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
     HasShift |= Numbers->shift() + double(codesOf(Slice).Offset) != 0;
   Values None(4, i32(0)), Start(4, Zero);
-  SmallVector<Values> Squares;
-  for (int64_t Half = 0; S.HasSquares && Half < Halves; ++Half)
-    Squares.push_back(sumsOf(Before, productsOfCodes() + Half));
   for (int64_t Block = 0; Block < Blocks; ++Block) {
     SmallVector<SmallVector<Values>> Rows; // of each step
-    SmallVector<Values> OfRows(size_t(Halves), HasShift ? Start : Values());
+    bool HasSums = HasShift || S.HasSquares;
+    SmallVector<Values> OfRows(size_t(Halves), HasSums ? Start : Values());
     auto LoadRows = [&](int64_t Part) {
       Rows.emplace_back();
       for (int64_t Half = 0; Half < Halves; ++Half) {
         Rows.back().push_back(rowsOf(From.Rows, Half * 8, Part));
-        if (HasShift)
+        if (HasSums)
           OfRows[Half] = sumsOfRows(OfRows[Half], Rows.back()[Half]);
       }
-      multiplyRows(Rows.back().front(), HasLower ? Rows.back().back() : None,
-                   Squares);
     };
     for (int64_t First = 0; First < Pairs; First += Together) {
       int64_t Last = std::min(First + Together, Pairs);
@@ -255,14 +258,17 @@ GemvTile::Values GemvTile::multiplyCodes(const Stage &From, ValueRange Before) {
         llvm::copy(
             scaled(From, Block, Pair * 2,
                    ArrayRef(Products).slice((Pair - First) * Halves, Halves),
-                   OfRows,
+                   OfRows, HasShift,
                    Values(ArrayRef<Value>(Sums).slice(Own, Halves * 4))),
             Sums.begin() + Own);
       }
     }
+    // A thread's two of the products of 8 rows.
+    for (size_t I = 0; S.HasSquares && I < size_t(Halves) * 2; ++I) {
+      Value &Square = Sums[size_t(productsOfCodes() * 4) + I];
+      Square = arith::AddFOp::create(W.B, W.Loc, Square, OfRows[I / 2][I % 2]);
+    }
   }
-  for (auto [Half, Own] : llvm::enumerate(Squares))
-    llvm::copy(Own, Sums.begin() + (productsOfCodes() + int64_t(Half)) * 4);
   return Sums;
 }
 
