@@ -14,6 +14,7 @@
 #include "passes/graph/FuseCachesIntoAttention.h"
 #include "passes/graph/OneBlock.h"
 #include "passes/graph/RowSpace.h"
+#include "passes/graph/SplitAttentionKeys.h"
 #include "passes/schedule/MmaSyncSchedule.h"
 
 using namespace kpc;
@@ -584,6 +585,12 @@ void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
   Passes.addNestedPass<func::FuncOp>(graph::createDecomposeDequantise());
   Passes.addPass(createCanonicalizerPass(graph::inOneBlock()));
   addFusion(Passes, Options, For);
+  if (Options.Fuse && For.isGpu()) {
+    graph::SplitAttentionKeysOptions Keys;
+    for (const target::Target *T : For.Targets)
+      Keys.Targets.emplace_back(T->Name);
+    Passes.addNestedPass<func::FuncOp>(graph::createSplitAttentionKeys(Keys));
+  }
   Passes.addNestedPass<func::FuncOp>(graph::createShareKernels());
   Passes.addPass(graph::createLowerRegions());
   if (roundsToTf32(Options, For)) {

@@ -12,6 +12,7 @@
 #include "passes/graph/ChooseRecurrent.h"
 #include "passes/graph/FuseCachesIntoAttention.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/SplitAttentionKeys.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
 #include "passes/kernels/host/HostBuilder.h"
 #include "passes/kernels/math/ExpandMath.h"
@@ -28,6 +29,9 @@ namespace kpc::graph {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/graph/FuseCachesIntoAttention.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/graph/SplitAttentionKeys.h.inc"
 } // namespace kpc::graph
 
 void kpc::registerPasses() {
@@ -36,6 +40,7 @@ void kpc::registerPasses() {
   graph::registerGraphPasses();
   graph::registerRecurrentPasses();
   graph::registerCachesPasses();
+  graph::registerSplitPasses();
   kernels::registerHostBuildPass();
   kernels::registerGpuBuildPass();
   tile::registerTilePasses();

@@ -12,6 +12,9 @@
 
 namespace kpc::graph {
 
+/// On a region whose last result is counters that are zero before it.
+inline constexpr llvm::StringLiteral CountersAttr = "graph.counters";
+
 /// Of an argument or a result of @main: its type in the model's signature,
 /// where the value is packed bytes (the pass pack-borders).
 constexpr llvm::StringLiteral PortAttr = "graph.port";

@@ -363,7 +363,8 @@ LogicalResult PlanBuilder::lower(RegionOp Region) {
     Reads.push_back(Buffers.lookup(Input));
   for (Value Output : Region.getOutputs())
     Writes.push_back(bufferFor(Output, Region.getName()));
-  if (isa<RecurrentOp>(Region.getBody().front().front()))
+  if (isa<RecurrentOp>(Region.getBody().front().front()) ||
+      Region->hasAttr(CountersAttr))
     clearCounters(Writes.back());
   auto Launch =
       plan::LaunchOp::create(B, Region.getLoc(), Kernel->first.getSymName(),

@@ -43,11 +43,14 @@ int64_t DecodeSchedule::resident(const DecodeShape &Shape,
 }
 
 std::string DecodeSchedule::str() const {
-  char Text[112];
-  std::snprintf(Text, sizeof Text,
-                "decode %ld rows x %ld keys x %ld warps stages %ld cluster %ld",
-                long(Rows), long(Keys), long(Warps), long(Stages),
-                long(Blocks));
+  char Text[128];
+  int End = std::snprintf(
+      Text, sizeof Text,
+      "decode %ld rows x %ld keys x %ld warps stages %ld cluster %ld",
+      long(Rows), long(Keys), long(Warps), long(Stages), long(Blocks));
+  if (Splits > 1)
+    std::snprintf(Text + End, sizeof Text - size_t(End), " split %ld",
+                  long(Splits));
   return Text;
 }
 
@@ -74,6 +77,10 @@ constexpr double StepMicroseconds = 0.25, StepRate = 36e3;
 /// multiprocessor hide in part; of the joining in a cluster, for each doubling.
 constexpr double StartMicroseconds = 2.5, BlockMicroseconds = 1.5,
                  ClusterMicroseconds = 0.8;
+/// Counters that are cleared and counted, and what the last block takes for a
+/// part, four columns of a row a thread (H200: one stream of 32768 keys in 32,
+/// 64 and 128 parts, by 128 and by 256 threads).
+constexpr double SplitMicroseconds = 4.4, PartMicroseconds = 0.083;
 constexpr double AnySmCount = 100, AnyGBps = 2000;
 
 /// The rate of two that bound each other: near the lesser, below it where they
@@ -89,7 +96,7 @@ DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
       (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * StreamShare * 1e3;
   DecodeCost Cost{S};
   double Tiles = std::ceil(double(Shape.Rows) / double(S.Rows));
-  double Blocks = double(Shape.Streams) * Tiles * double(S.Blocks);
+  double Blocks = double(Shape.Streams) * Tiles * double(S.Blocks * S.Splits);
   double Resident = double(S.resident(Shape, T));
   // Blocks that run together share what there is; the last ones have more.
   double Mean = Blocks / SmCount;
@@ -115,6 +122,11 @@ DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
   double Waves = std::ceil(Blocks / (SmCount * Resident));
   Cost.Overhead = StartMicroseconds + BlockMicroseconds * Waves / Resident +
                   ClusterMicroseconds * std::log2(double(S.Blocks));
+  if (S.Splits > 1)
+    Cost.Overhead +=
+        SplitMicroseconds +
+        PartMicroseconds * double(S.Splits) *
+            std::ceil(double(S.Rows * Shape.Width / 4) / double(S.threads()));
   Cost.Total = Cost.Rounds * Cost.Stream + Cost.Overhead;
   return Cost;
 }
@@ -123,7 +135,12 @@ bool isLegal(const DecodeSchedule &S, const DecodeShape &Shape,
              const target::Target &T) {
   return S.sharedBytes(Shape) <= T.Limit.SharedPerBlock &&
          S.neededRegisters(Shape) <= T.Limit.RegistersPerThread &&
-         S.Blocks <= T.Can.ClusterBlocks && S.resident(Shape, T) >= 1;
+         S.Blocks <= T.Can.ClusterBlocks && S.resident(Shape, T) >= 1 &&
+         (S.Splits == 1 ||
+          (Shape.MaySplit && Shape.MostStreams *
+                                     ((Shape.MostRows + S.Rows - 1) / S.Rows) *
+                                     S.Splits <=
+                                 MostSplitBlocks));
 }
 
 } // namespace
@@ -145,8 +162,11 @@ std::vector<DecodeCost> schedule::rankDecodeSchedules(const DecodeShape &Shape,
     for (int64_t Rows : {8, 16})
       for (int64_t Keys : {16, 32})
         for (int64_t Stages : {3, 2, 4})
-          for (int64_t Blocks : {1, 2, 4, 8}) {
-            DecodeSchedule S{Rows, Keys, Warps, Stages, Blocks};
+          for (auto [Blocks, Splits] :
+               {std::pair(1, 1), std::pair(2, 1), std::pair(4, 1),
+                std::pair(8, 1), std::pair(1, 8), std::pair(1, 16),
+                std::pair(1, 32), std::pair(1, 64)}) {
+            DecodeSchedule S{Rows, Keys, Warps, Stages, Blocks, Splits};
             if (isLegal(S, Shape, T))
               Ranked.push_back(costOf(S, Shape, T));
           }

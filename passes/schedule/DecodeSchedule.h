@@ -42,6 +42,11 @@ struct DecodeShape {
   /// Whether keys and values are stored again, behind one another: those of a
   /// cache and new ones.
   bool Appends = false;
+  /// Whether there is memory for parts of sums, so that blocks of no cluster
+  /// may share the keys of their rows; then how many streams and rows there may
+  /// be.
+  bool MaySplit = false;
+  int64_t MostStreams = 1, MostRows = 1;
 
   /// Elements in the 16 bytes that a lane multiplies at a time.
   int64_t pieceElements() const { return 16 / ElementBytes; }
@@ -53,10 +58,11 @@ struct DecodeSchedule {
   int64_t Warps = 4;  ///< of a block; they share its keys
   int64_t Stages = 3; ///< steps of a warp whose keys and values have room
   int64_t Blocks = 1; ///< of a cluster; they share the keys of their rows
+  int64_t Splits = 1; ///< or blocks of the grid, through memory
 
   int64_t threads() const { return Warps * 32; }
   /// Keys that a cluster takes before its warps begin again.
-  int64_t stride() const { return Keys * Warps * Blocks; }
+  int64_t stride() const { return Keys * Warps * Blocks * Splits; }
   /// Neighbouring lanes that copy a key, or its value, 16 bytes each: a power
   /// of two that holds what the tensor cores take at once.
   static int64_t keyLanes(const DecodeShape &Shape) {
@@ -75,7 +81,11 @@ struct DecodeSchedule {
   /// What a warp hands over at its end: sums, greatest score and total of each
   /// row.
   int64_t partBytes(const DecodeShape &Shape) const {
-    return Rows * (paddedWidth(Shape) + 4) * 4;
+    return Rows * partPitch(Shape) * 4;
+  }
+  /// Elements of a row of a part.
+  static int64_t partPitch(const DecodeShape &Shape) {
+    return paddedWidth(Shape) + 4;
   }
   /// Dynamic shared memory: steps, and behind the last one the parts.
   int64_t sharedBytes(const DecodeShape &Shape) const;
@@ -108,6 +118,12 @@ struct DecodeCost {
   double Total = 0;
   std::string str() const;
 };
+
+/// Blocks that may share keys through memory, and elements of all their parts.
+inline constexpr int64_t MostSplitBlocks = 256, MostSplitRows = 16;
+inline int64_t splitPartElements(const DecodeShape &Shape) {
+  return MostSplitBlocks * MostSplitRows * DecodeSchedule::partPitch(Shape);
+}
 
 /// Legal schedules, the best first; none where the target has no mma.sync of
 /// 16-bit floats or no asynchronous copies, or heads of no such size.

@@ -27,6 +27,9 @@ def cases():
     yield case("other", 32, 1500, queries=4)
     yield case("other", 2, 16384, 256, heads=16, groups=2)
     yield case("other", 16, 4096, mask="bool")
+    # Few heads and many keys, which blocks of the grid share.
+    for keys, heads, groups in ((32768, 4, 1), (131072, 8, 1), (65536, 8, 2), (32768, 16, 4), (131072, 32, 8)):
+        yield case("split", 1, keys, heads=heads, groups=groups)
     yield case("other", 8, 4096, layout="bshd")
     # Ragged and tiny ones: right, not timed.
     for depth in (8, 32, 72, 96, 128, 192, 256):
@@ -36,6 +39,8 @@ def cases():
         yield case("small", 3, 777, 64, queries=3, heads=8, groups=4, mask=mask, kind="bf16")
     yield case("small", 2, 500, queries=7, causal=True)
     yield case("small", 5, 1000, heads=40, groups=1)
+    yield case("small", 1, 40001, heads=12, groups=1, mask="bool")
+    yield case("small", 1, 65001, 64, queries=2, heads=4, groups=1, kind="bf16")
     yield case("small", 3, 700, 64, dynamic=True)
     yield case("small", 2, 99, queries=2, heads=8, dynamic=True, layout="bshd")
 

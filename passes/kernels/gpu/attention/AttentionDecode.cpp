@@ -100,10 +100,10 @@ void AttentionDecode::place() {
   Lane = Rem(Thread, W.index(32));
   G = Div(Lane, W.index(4));
   T = Rem(Lane, W.index(4));
-  Value Block = W.block(), Count = W.index(S.Blocks);
+  Value Block = W.block(), Count = W.index(S.Blocks * S.Splits);
   Rank = Rem(Block, Count);
-  Value Task = Div(Block, Count), Tiles = W.ceilDiv(RowCount, S.Rows),
-        Groups = W.size(A.GroupsSize);
+  Task = Div(Block, Count);
+  Value Tiles = W.ceilDiv(RowCount, S.Rows), Groups = W.size(A.GroupsSize);
   TileRow = W.mul(Rem(Task, Tiles), W.index(S.Rows));
   Value Stream = Div(Task, Tiles);
   Group = Rem(Stream, Groups);
@@ -451,8 +451,11 @@ LogicalResult AttentionDecode::emit(GpuLaunch &Launch) {
   reduceWarps();
   if (S.Blocks > 1)
     reduceBlocks();
+  if (S.Splits > 1)
+    reduceSplits();
   Expr Tiles = (A.Heads.floorDiv(A.Groups) * A.Queries).ceilDiv(Expr(S.Rows));
-  Launch.Grid[0] = (Tiles * A.Groups * A.Batch * Expr(S.Blocks)).str();
+  Launch.Grid[0] =
+      (Tiles * A.Groups * A.Batch * Expr(S.Blocks * S.Splits)).str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
   Launch.Cluster = int32_t(S.Blocks);
   // Left to its own judgement ptxas 13.0 keeps to 80 registers, and spills.
@@ -478,6 +481,10 @@ DecodeShape decodeShapeOf(const AttentionKernel &A) {
                             std::max<int64_t>(Shape.Keys, 1));
   if (A.hasCodes())
     Shape.ElementBytes = 1;
+  // Memory for parts is as wide as heads of 16 bits want it.
+  Shape.MaySplit = A.Split && !A.hasCodes();
+  Shape.MostStreams = A.Facts.range(A.Batch * A.Groups).Max;
+  Shape.MostRows = A.Facts.range(A.Heads.floorDiv(A.Groups) * A.Queries).Max;
   return Shape;
 }
 

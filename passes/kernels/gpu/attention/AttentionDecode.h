@@ -116,16 +116,21 @@ private:
     return ((Half * widthChunks() + Chunk) * pairsOfPiece() + Word) * 4;
   }
 
+  struct Reduced {
+    Value Sums, Most, Total; ///< Sums: four neighbours
+  };
+
   // Parts. A part is a row after the other: sums, greatest score, total. Behind
   // the warps' parts is the block's.
   void storePart(const State &End);
   void reduceWarps();
   void reduceBlocks();
+  Value partOf(Value Part, Value Row, Value Column);
+  void storeOwnPart(const Reduced &J, Value Row, Value Column);
+  Value isLastBlock();
+  void reduceSplits();
   void eachUnit(Value First, Value Step,
                 llvm::function_ref<void(Value Row, Value Column)> Body);
-  struct Reduced {
-    Value Sums, Most, Total; ///< Sums: four neighbours
-  };
   /// A vector of part `Part`, from an element of a row on.
   using LoadPart = llvm::function_ref<Value(mlir::Type Ty, int64_t Part,
                                             Value Column, int64_t Offset)>;
@@ -176,6 +181,7 @@ private:
   SharedRows KeyRows, ValueRows;
   Value PastCount; ///< index: rows of the cache, where others are appended
   Value Parts;     ///< a tile of f32, where the rings were
+  Value Task;      ///< index: of rows of a stream
   llvm::SmallVector<llvm::SmallVector<Values>> Q; ///< [chunk][half] words
   mlir::LogicalResult Result = mlir::success();
 };

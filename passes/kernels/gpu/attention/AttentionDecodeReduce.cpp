@@ -15,7 +15,10 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionDecode.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -117,6 +120,8 @@ void AttentionDecode::reduceWarps() {
           W.B, W.Loc, Ty, Parts, Row, Part * S.Rows, At, Offset, IntegerAttr());
     };
     Reduced J = reduceParts(S.Warps, Load, Column);
+    if (S.Splits > 1)
+      return storeOwnPart(J, Row, Column);
     if (S.Blocks == 1)
       return storeResult(J, Row, Column);
     tile::StoreVectorOp::create(W.B, W.Loc, J.Sums, Parts, Row, OfBlock, Column,
@@ -150,6 +155,118 @@ void AttentionDecode::reduceBlocks() {
            });
   // Nobody ends whose memory is still read.
   tile::ClusterSyncOp::create(W.B, W.Loc, /*aligned=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks of the grid
+//===----------------------------------------------------------------------===//
+
+/// Where a part of the task's rows is in memory.
+Value AttentionDecode::partOf(Value Part, Value Row, Value Column) {
+  Value Number = W.add(W.mul(Task, W.index(S.Splits)), Part);
+  Value At = W.add(W.mul(Number, W.index(S.Rows)), Row);
+  return W.add(W.mul(At, W.index(S.partPitch(Shape))), Column);
+}
+
+void AttentionDecode::storeOwnPart(const Reduced &J, Value Row, Value Column) {
+  Type F32 = W.B.getF32Type();
+  Value Memory = flatView(W, Form.Func.getArgument(A.Split->Parts), F32);
+  auto Store = [&](Value Vector, Value At, int64_t Bytes) {
+    auto Op = vector::StoreOp::create(W.B, W.Loc, Vector, Memory, At);
+    Op.setAlignment(Bytes);
+  };
+  Store(J.Sums, partOf(Rank, Row, Column), 16);
+  Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                        Column, W.index(0));
+  W.when(IsFirst, [&] {
+    Store(vector::FromElementsOp::create(W.B, W.Loc, vectorOf(2, F32),
+                                         Values{J.Most, J.Total}),
+          partOf(Rank, Row, W.index(endsAt())), 8);
+  });
+}
+
+/// Whether all other blocks of the task have stored their parts. What they have
+/// written is then seen: the block's barrier, the release and the acquire add
+/// up (PTX ISA, "Causality Order").
+Value AttentionDecode::isLastBlock() {
+  Type F32 = W.B.getF32Type(), I32 = W.B.getI32Type();
+  auto One = VectorType::get(1, F32);
+  constexpr int64_t Spare = 2; // behind a row's greatest score and total
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+  W.when(W.less(Thread, W.index(1)), [&] {
+    constexpr int64_t CounterBytes = 4;
+    Value Address =
+        W.add(memref::ExtractAlignedPointerAsIndexOp::create(
+                  W.B, W.Loc, Form.Func.getArgument(A.Split->Counters)),
+              W.mul(Task, W.index(CounterBytes)));
+    Address = arith::IndexCastOp::create(W.B, W.Loc, W.B.getI64Type(), Address);
+    constexpr unsigned GlobalSpace = 1;
+    Value Counter = LLVM::IntToPtrOp::create(
+        W.B, W.Loc, LLVM::LLVMPointerType::get(W.B.getContext(), GlobalSpace),
+        Address);
+    Value Before =
+        NVVM::InlinePtxOp::create(
+            W.B, W.Loc, TypeRange{I32}, ValueRange{Counter, i32(1)},
+            ValueRange(),
+            "atom.acq_rel.gpu.global.add.u32 {$w0}, [{$r0}], {$r1};", Value())
+            .getResult(0);
+    Value Number = arith::SIToFPOp::create(W.B, W.Loc, F32, Before);
+    tile::StoreVectorOp::create(
+        W.B, W.Loc, vector::BroadcastOp::create(W.B, W.Loc, One, Number), Parts,
+        W.index(0), 0, W.index(0), endsAt() + Spare);
+  });
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+  Value Seen =
+      tile::LoadVectorOp::create(W.B, W.Loc, One, Parts, W.index(0), 0,
+                                 W.index(0), endsAt() + Spare, IntegerAttr());
+  Seen = vector::ExtractOp::create(W.B, W.Loc, Seen, int64_t(0));
+  return arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ, Seen,
+                               f32(double(S.Splits - 1)));
+}
+
+/// The last block adds up the parts of all, in their order.
+void AttentionDecode::reduceSplits() {
+  W.when(isLastBlock(), [&] {
+    Type F32 = W.B.getF32Type();
+    Value Memory = flatView(W, Form.Func.getArgument(A.Split->Parts), F32);
+    constexpr int64_t AtOnce = 8; // whose loads are on their way
+    eachUnit(Thread, W.index(S.threads()), [&](Value Row, Value Column) {
+      auto Some = [&](Value First) {
+        auto Load = [&](Type Ty, int64_t Part, Value At,
+                        int64_t Offset) -> Value {
+          auto Op =
+              vector::LoadOp::create(W.B, W.Loc, cast<VectorType>(Ty), Memory,
+                                     partOf(W.add(First, W.index(Part)), Row,
+                                            W.add(At, W.index(Offset))));
+          Op.setAlignment(8);
+          return Op;
+        };
+        return reduceParts(AtOnce, Load, Column);
+      };
+      Reduced Begun = Some(W.index(0));
+      Values All = W.loop(
+          W.index(AtOnce), W.index(S.Splits), W.index(AtOnce),
+          {Begun.Sums, Begun.Most, Begun.Total},
+          [&](Value First, ValueRange In) -> Values {
+            Reduced More = Some(First);
+            Value Most = compute<arith::MaxNumFOp>(In[1], More.Most),
+                  Shift = shiftOf(Most);
+            auto Joined = [&](Value Old, Value New, bool IsVector) {
+              Value F = exp2(compute<arith::SubFOp>(In[1], Shift)),
+                    G = exp2(compute<arith::SubFOp>(More.Most, Shift));
+              if (IsVector)
+                for (Value *Each : {&F, &G})
+                  *Each = vector::BroadcastOp::create(W.B, W.Loc,
+                                                      vectorOf(4, F32), *Each);
+              return compute<arith::AddFOp>(compute<arith::MulFOp>(Old, F),
+                                            compute<arith::MulFOp>(New, G));
+            };
+            return {Joined(In[0], More.Sums, true), Most,
+                    Joined(In[2], More.Total, false)};
+          });
+      storeResult({All[0], All[1], All[2]}, Row, Column);
+    });
+  });
 }
 
 void AttentionDecode::storeResult(const Reduced &J, Value InTile,

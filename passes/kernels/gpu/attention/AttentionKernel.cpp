@@ -67,12 +67,38 @@ bool readSize(Value Tensor, unsigned Dim, OpFoldResult &Size, Expr &Into) {
 
 } // namespace
 
+/// The argument that an output is, if all of it is filled with one number.
+static std::optional<unsigned> filledArgument(const KernelOutput &Output) {
+  Value Tensor = Output.Tensor;
+  while (auto Op = Tensor.getDefiningOp<linalg::GenericOp>()) {
+    if (Op.getNumDpsInputs() != 1 || Op.getBody()->getTerminator()->getOperand(
+                                         0) != Op.getBody()->getArgument(0))
+      return std::nullopt;
+    Tensor = Op.getDpsInputOperand(0)->get();
+  }
+  auto View = Output.Memref.getDefiningOp<memref::ReinterpretCastOp>();
+  auto Base =
+      View ? dyn_cast<BlockArgument>(View.getSource()) : BlockArgument();
+  if (!Base || !Tensor.getDefiningOp<linalg::FillOp>())
+    return std::nullopt;
+  return Base.getArgNumber();
+}
+
 std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   kernel::AttentionOp Op = attentionOf(Form);
-  bool Appends = Form.Outputs.size() == 3;
-  if (!Op || (Form.Outputs.size() != 1 && !Appends) || Form.Root)
-    return std::nullopt;
   AttentionKernel A;
+  size_t Outputs = Form.Outputs.size();
+  if (Outputs >= 3) {
+    std::optional<unsigned> Parts = filledArgument(Form.Outputs[Outputs - 2]),
+                            Counters = filledArgument(Form.Outputs.back());
+    if (Parts && Counters) {
+      A.Split = {*Parts, *Counters};
+      Outputs -= 2;
+    }
+  }
+  bool Appends = Outputs == 3;
+  if (!Op || (Outputs != 1 && !Appends) || Form.Root)
+    return std::nullopt;
   A.Op = Op;
   A.Facts = factsOf(Form.Func);
   std::optional<HeadsInMemory> Q = operandIn(Op.getQ(), &A.RowFactor), K, V,

@@ -115,6 +115,11 @@ struct AttentionKernel {
   /// Rows behind those of `K` and `V`, which are then a cache; none: there are
   /// no others.
   std::optional<AppendedRows> New;
+  /// Arguments that are memory for parts of sums, and counters that are zero.
+  struct SplitMemory {
+    unsigned Parts, Counters;
+  };
+  std::optional<SplitMemory> Split;
 
   /// None where the kernel is something else, or where operands are computed.
   static std::optional<AttentionKernel> read(FusedKernel &Form);

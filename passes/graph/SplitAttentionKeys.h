@@ -1,0 +1,21 @@
+//===- SplitAttentionKeys.h - Few heads, many keys ------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_GRAPH_SPLITATTENTIONKEYS_H
+#define KPC_PASSES_GRAPH_SPLITATTENTIONKEYS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kpc::graph {
+
+#define GEN_PASS_DECL
+#include "passes/graph/SplitAttentionKeys.h.inc"
+
+} // namespace kpc::graph
+
+#endif // KPC_PASSES_GRAPH_SPLITATTENTIONKEYS_H
