@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 import attention
+import attention_windows
 import block_scales
 import conv_halo
 import convolutions
@@ -64,6 +65,9 @@ KERNELS = {
                                                                        schedule="gemm 256x256x64 stages 2 group_m 2 pair"))),
     "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
     "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
+    "window": ("sm_90a", lambda: attention_windows.case("attention", attention_windows.Window("window", 300, 900, 500))),
+    "window_mmasync": ("sm_80", lambda: attention_windows.case("attention_mmasync", attention_windows.Window(
+        "window_mmasync", 70, 300, 170, depth=32, schedule="attention_mmasync 64x32 warpgroup 64 stages 2 queries shared"))),
     "attention_tensor_memory": ("sm_100a", lambda: attention.case("attention_tcgen05", "attention_tensor_memory", "fp16", 1, 1, 1, 150, 500, 64, False, "",
                                                                   False, 0, schedule="attention_tcgen05 256x128 stages 2 fma 2")),
     "attention_mmasync": ("sm_80", lambda: attention.case("attention_mmasync", "attention_mmasync", "fp16", 1, 2, 1, 70, 200, 32, True, "", False, 0, 64,
@@ -126,16 +130,18 @@ EQUIVALENT = [
     ("attention", r"^try_wait (passed over|at the next stage)", 7, "the first fill of a stage waits for nobody"),
     ("attention", r"^mbarrier\.arrive(\S* removed| twice| at the (other barrier|next stage))", 9, "nobody waits for the last arrivals"),
     ("attention", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "nothing was stored before"),
-    ("causal", r"^mbarrier\.init with count -1", 2, "nobody waits for queries to be read"),
-    ("causal", r"^try_wait passed over", 4, "the first fill of a stage waits for nobody, and who copies stays until all is read"),
-    ("causal", r"^mbarrier\.arrive(\S* removed| twice| at the other barrier)", 7, "nobody waits for the last arrivals"),
+    *[(kernel, *rest) for kernel in ("causal", "window") for rest in (
+        (r"^mbarrier\.init with count -1", 2, "nobody waits for queries to be read"),
+        (r"^try_wait passed over", 4, "the first fill of a stage waits for nobody, and who copies stays until all is read"),
+        (r"^mbarrier\.arrive(\S* removed| twice| at the other barrier)", 7, "nobody waits for the last arrivals"))],
     ("mma_sync", r"^bar\.sync removed", 2, "one stands before all else, and one where shared memory is not written any more"),
     ("mma_sync", r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty"),
     # With one stage all meet once more when the last scores are there.
     ("attention_mmasync", r"^bar\.sync removed", 1, "it stands before all else"),
+    ("window_mmasync", r"^bar\.sync removed", 2, "one stands before all else, and one where a warp's results take the place of its own queries"),
     ("attention_one_stage", r"^bar\.sync removed", 2, "one stands before all else, and one where shared memory is not written any more"),
     *[(kernel, r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty")
-      for kernel in ("attention_mmasync", "attention_one_stage")],
+      for kernel in ("attention_mmasync", "window_mmasync", "attention_one_stage")],
     *[(kernel, r"^bar\.sync removed", most, "one stands before all else; one warpgroup alone meets again before its first tile")
       for kernel, most in (("conv_halo", 2), ("conv_halo_one_stage", 1))],
     *[(kernel, r"^cp\.async\.commit_group; removed", 2, "the group of the filter has the first pixels, too; the last group is empty")
