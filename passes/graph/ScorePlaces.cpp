@@ -128,11 +128,16 @@ bool isIndex(Value V, int64_t Axis) {
          typeOf(Iota.getY()).getRank() == 4;
 }
 
+/// What an integer is made of.
+struct Places {
+  bool Query = false, Key = false, Batch = false;
+};
+
 /// Whether an integer is made of indices of queries and keys and of numbers of
-/// batches, with few enough of them.
-bool isOfIndices(Value V, unsigned Depth, bool &HasQuery, bool &HasKey) {
-  HasQuery |= isIndex(V, QueryAxis);
-  HasKey |= isIndex(V, KeyAxis);
+/// batches, with few enough of them; adds them to `Of`.
+bool isOfIndices(Value V, unsigned Depth, Places &Of) {
+  Of.Query |= isIndex(V, QueryAxis);
+  Of.Key |= isIndex(V, KeyAxis);
   Operation *Def = V.getDefiningOp();
   if (Depth > MostDepth)
     return false;
@@ -140,24 +145,26 @@ bool isOfIndices(Value V, unsigned Depth, bool &HasQuery, bool &HasKey) {
     return true;
   if (auto Op = dyn_cast_or_null<BroadcastOp>(Def)) {
     SymbolicTensorType From = typeOf(Op.getX());
-    int64_t Rank = From.getRank();
     bool IsOfBatches = llvm::all_of(From.getDims().take_back(2),
                                     [](const Expr &E) { return E == Expr(1); });
-    return Rank == 0 || IsOfBatches ||
-           isOfIndices(Op.getX(), Depth + 1, HasQuery, HasKey);
+    Operation *Inner = Op.getX().getDefiningOp();
+    Of.Batch |= IsOfBatches && !(Inner && isSplat(Inner));
+    return IsOfBatches || isOfIndices(Op.getX(), Depth + 1, Of);
   }
   return isa_and_present<AddOp, SubOp>(Def) && isInteger(V) &&
          llvm::all_of(Def->getOperands(), [&](Value Operand) {
-           return isOfIndices(Operand, Depth + 1, HasQuery, HasKey);
+           return isOfIndices(Operand, Depth + 1, Of);
          });
 }
 
-bool comparesPlaces(CompareOp Op) {
-  bool HasQuery = false, HasKey = false;
+/// Whether keys are compared with queries, or, where there are `Many` of these,
+/// with numbers of batches: what counts of a buffer.
+bool comparesPlaces(CompareOp Op, bool Many) {
+  Places Of;
   return typeOf(Op.getY()).getRank() == 4 &&
          typeOf(Op.getA()).getElementType().isInteger(64) &&
-         isOfIndices(Op.getA(), 0, HasQuery, HasKey) &&
-         isOfIndices(Op.getB(), 0, HasQuery, HasKey) && HasKey && HasQuery;
+         isOfIndices(Op.getA(), 0, Of) && isOfIndices(Op.getB(), 0, Of) &&
+         Of.Key && (Of.Query || (Of.Batch && Many));
 }
 
 /// Whether `Mask` says that the key is one of the first few, whichever the
@@ -175,30 +182,42 @@ bool isLead(Value Mask) {
 
 /// Whether a mask has such a comparison in its conjunction. The first keys may
 /// be seen in any case: the sink of a softmax.
-bool hasPlaces(Value Mask, unsigned Depth) {
+bool hasPlaces(Value Mask, bool Many, unsigned Depth) {
   while (auto Op = Mask.getDefiningOp<BroadcastOp>())
     Mask = Op.getX();
   if (auto Op = Mask.getDefiningOp<AndOp>())
-    return Depth < MostDepth &&
-           (hasPlaces(Op.getA(), Depth + 1) || hasPlaces(Op.getB(), Depth + 1));
+    return Depth < MostDepth && (hasPlaces(Op.getA(), Many, Depth + 1) ||
+                                 hasPlaces(Op.getB(), Many, Depth + 1));
   if (auto Op = Mask.getDefiningOp<OrOp>())
     return Depth < MostDepth &&
-           ((isLead(Op.getA()) && hasPlaces(Op.getB(), Depth + 1)) ||
-            (isLead(Op.getB()) && hasPlaces(Op.getA(), Depth + 1)));
+           ((isLead(Op.getA()) && hasPlaces(Op.getB(), Many, Depth + 1)) ||
+            (isLead(Op.getB()) && hasPlaces(Op.getA(), Many, Depth + 1)));
   auto Compare = Mask.getDefiningOp<CompareOp>();
-  return Compare && comparesPlaces(Compare);
+  return Compare && comparesPlaces(Compare, Many);
+}
+
+/// Whether all attentions that `Op` is part of a mask of have several queries.
+bool hasManyQueries(Operation *Op, unsigned Depth = 0) {
+  bool Many = Depth < MostDepth;
+  forEachRealUser(Op, [&](Operation *User, bool) {
+    auto Of = dyn_cast<AttentionOp>(User);
+    Many = Many && (Of ? typeOf(Of.getQ()).getDims()[QueryAxis] != Expr(1)
+                       : isMap(User) && hasManyQueries(User, Depth + 1));
+  });
+  return Many;
 }
 
 } // namespace
 
-Value kpc::graph::placesOf(OpBuilder &B, Value V, ArrayRef<Expr> Sizes) {
+Value kpc::graph::placesOf(OpBuilder &B, Value V, ArrayRef<Expr> Sizes,
+                           bool Many) {
   Operation *Def = V.getDefiningOp();
   while (isa_and_present<ReshapeOp, BroadcastOp>(Def))
     Def = Def->getOperand(0).getDefiningOp();
   if (!Def || !isMap(Def))
     return {};
   Value Own = Rewriter(B).run(V, Sizes, 0);
-  return hasPlaces(Own, 0) ? Own : Value();
+  return hasPlaces(Own, Many, 0) ? Own : Value();
 }
 
 bool kpc::graph::isWindow(const LinearIndex &Where) {
@@ -254,17 +273,16 @@ bool kpc::graph::isOfPlaces(Operation *Op) {
   if (Op->getNumResults() != 1 || typeOf(Op->getResult(0)).getRank() != 4)
     return false;
   if (auto Compare = dyn_cast<CompareOp>(Op))
-    return comparesPlaces(Compare) ||
+    return comparesPlaces(Compare, hasManyQueries(Op)) ||
            (isLead(Compare.getY()) &&
             llvm::all_of(Op->getUsers(), [](Operation *User) {
               return isa<OrOp>(User) && isOfPlaces(User);
             }));
   if (isa<AndOp, OrOp>(Op))
-    return hasPlaces(Op->getResult(0), 0);
-  bool HasQuery = false, HasKey = false;
-  return isa<AddOp, SubOp>(Op) &&
-         isOfIndices(Op->getResult(0), 0, HasQuery, HasKey) &&
-         (HasQuery || HasKey);
+    return hasPlaces(Op->getResult(0), hasManyQueries(Op), 0);
+  Places Of;
+  return isa<AddOp, SubOp>(Op) && isOfIndices(Op->getResult(0), 0, Of) &&
+         (Of.Query || Of.Key);
 }
 
 bool kpc::graph::isMaskOfPlaces(Operation *Op) {

@@ -22,9 +22,10 @@ namespace kpc::graph {
 
 /// The bools of a mask with these sizes instead of its own, of which ones alone
 /// may have moved: computed there from indices, as `V` is; null where it is not
-/// computed.
+/// computed. With `Many` queries a key may be compared with a number of its
+/// batch alone.
 mlir::Value placesOf(mlir::OpBuilder &B, mlir::Value V,
-                     llvm::ArrayRef<shape::Expr> Sizes);
+                     llvm::ArrayRef<shape::Expr> Sizes, bool Many);
 
 /// Whether `Where`, at least 0, says at which key each query's begin.
 bool isWindow(const LinearIndex &Where);

@@ -60,7 +60,7 @@ Value ScoreTerms::inFourDims(Value V) {
   for (auto [Size, Score] : llvm::zip_equal(Sizes, Scores.getDims()))
     if (Size != Expr(1) && Size != Score)
       return {};
-  if (Value Places = placesOf(B, V, Sizes)) {
+  if (Value Places = placesOf(B, V, Sizes, Scores.getDims()[2] != Expr(1))) {
     ComparesPlaces = true;
     return Places;
   }

@@ -124,6 +124,26 @@ def grouped(one, past, sink=False):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
 
 
+def attribute(one, lengths):
+    """ONNX's Attention with sizes of a window as attributes (opset 25), and how many keys of each batch count (24)."""
+    kind = emulated.ELEMENTS[one.kind]
+
+    def tensor(name, heads, length):
+        return helper.make_tensor_value_info(name, kind, [one.batch, heads, length, one.depth])
+
+    inputs = [tensor("q", one.heads, one.queries), tensor("k", one.groups, one.keys), tensor("v", one.groups, one.keys)]
+    names, weights = ["q", "k", "v"], []
+    if lengths:
+        names += ["", "", "", "lengths"]
+        weights.append(numpy_helper.from_array(numpy.array(lengths, numpy.int64), "lengths"))
+    sizes = {"left_window_size": one.width - 1} if one.width else {}
+    if one.after:
+        sizes["right_window_size"] = one.after
+    node = helper.make_node("Attention", names, ["y"], name="attention", is_causal=int(one.causal), **sizes)
+    graph = helper.make_graph([node], "attribute", inputs, [tensor("y", one.heads, one.queries)], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11)
+
+
 CASES = [Window("one_key", width=1), Window("few", width=3, kind="bf16", depth=128), Window("block", width=64), Window("odd", width=131, depth=40),
          Window("longer", width=1000, groups=2), Window("past", queries=129, keys=333, width=77, depth=128),
          Window("added", form="add", width=70, groups=2), Window("attribute", causal=True, width=90),
@@ -142,6 +162,11 @@ GROUPED = [(Window("grouped", queries=150, width=33, batch=2, kernels=0), 0, Fal
            (Window("sink", queries=300, width=40, kernels=0, heads=4, groups=2), 0, True),
            (Window("sink_past", queries=70, width=33, batch=2, kernels=0, depth=128), 300, True),
            (Window("sink_long", queries=130, width=500, kernels=0), 0, True)]
+# Lengths of batches hide keys, too: blocks after them are skipped.
+ATTRIBUTES = [(Window("sizes", queries=200, keys=300, width=41, after=10, batch=2), ()),
+              (Window("sizes_lengths", queries=200, keys=300, width=41, causal=True, batch=2), (250, 300)),
+              (Window("lengths", queries=200, keys=300, width=0, batch=2, depth=128), (250, 70)),
+              (Window("lengths_causal", queries=150, keys=400, width=0, causal=True, batch=3), (400, 290, 151))]
 F32 = [Window("f32", kind="fp32", width=45, options=emulated.PRECISIONS["fp32"]),
        Window("exact", kind="exact", width=70, after=9, options=emulated.PRECISIONS["exact"])]
 SYNC_CUTS = ["128x64 warpgroup 128 stages 1 queries shared", "256x64 warpgroup 128 stages 2 queries shared", "64x32 warpgroup 64 stages 3 queries shared",
@@ -167,6 +192,8 @@ def cases(target):
         yield case("attention" if has_tensor_memory else family, one)
     for one, *more in GROUPED:
         yield case(family if not has_tensor_memory else "attention", one, grouped(one, *more))
+    for one, lengths in ATTRIBUTES:
+        yield case(family if not has_tensor_memory else "attention", one, attribute(one, lengths))
     if target != "sm_90a" and not has_tensor_memory:
         yield from (case(family, one) for one in F32 if one.kind != "exact" or target != "sm_120a")
         for at, cut in enumerate(SYNC_CUTS):
