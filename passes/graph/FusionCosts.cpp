@@ -32,11 +32,6 @@ constexpr double LaunchTime = 2;
 /// of many rows, whose threads read angles of 16 rows each: 1024 × 3072 took 10
 /// longer on an H200, 128 × 3072 1.2.
 constexpr double CodesRopeTime = 3.2e-6;
-/// And to a token by Hopper's GEMVs of codes. One took 1.2 to 3.7 longer a
-/// layer on an H200, the more keys the longer, though both kernels alone took
-/// as long as before. Attention, which is launched early, is supposed to have
-/// less room next to these GEMVs than after the embedding's kernel.
-constexpr double CodesEarlyTime = 3.7;
 
 /// Microseconds of the best kernel by mma.sync or tcgen05; infinite where
 /// neither has a schedule. What the epilogue computes is left out on both
@@ -163,11 +158,10 @@ FusionCosts::whereGateIsSlower(const FusedGemmSize &Size) const {
 }
 
 /// What was measured and is in no model of kernels alone.
-double FusionCosts::addedByRope(const FusedGemmSize &Size,
-                                const target::Target &T) const {
-  if (rowsOf(Size) > TypicalFewRows)
-    return CodesRopeTime * double(rowsOf(Size) * Size.Columns);
-  return T.Can.Wgmma ? CodesEarlyTime : 0;
+static double addedByRope(int64_t Rows, const FusedGemmSize &Size) {
+  return Size.CodeBits && Rows > TypicalFewRows
+             ? CodesRopeTime * double(Rows * Size.Columns)
+             : 0;
 }
 
 std::optional<FusionCosts::Slower>
@@ -175,7 +169,7 @@ FusionCosts::whereRopeIsSlower(const FusedGemmSize &Size, int64_t Half) const {
   for (const target::Target *T : Targets) {
     double Heads = 2.0 * double(rowsOf(Size) * Size.Columns * ElementBytes),
            One = costOf(Size, {.RotateHalf = Half}, *T) +
-                 (Size.CodeBits ? addedByRope(Size, *T) : 0),
+                 addedByRope(rowsOf(Size), Size),
            Two = costOf(Size, {}, *T) + LaunchTime +
                  Heads / schedule::bytesOfMicrosecond(*T);
     if (One >= Two)

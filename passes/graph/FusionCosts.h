@@ -73,7 +73,6 @@ private:
                      const target::Target &T) const;
   double costOf(const FusedGemmSize &Size, const Kernel &Of,
                 const target::Target &T) const;
-  double addedByRope(const FusedGemmSize &Size, const target::Target &T) const;
   int64_t rowsOf(const FusedGemmSize &Size) const;
 
   llvm::ArrayRef<const target::Target *> Targets;

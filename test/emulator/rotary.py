@@ -125,10 +125,9 @@ BLACKWELL = [Layer("together", 64, 4, 2, schedule="gemm 128x64x64 stages 3 group
 
 
 def layers(target):
-    # On Hopper few rows of codes have RoPE as a kernel: costs say so.
-    codes = [layer for layer in CODES if layer.few and (not layer.schedule or target == "sm_80")]
+    codes = [layer for layer in CODES if layer.few and (not layer.schedule or target == "sm_90a")]
     if target == "sm_90a":
-        return CASES + [layer for layer in CODES if not layer.few]
+        return CASES + CODES
     if target == "sm_100a":
         return BLACKWELL + codes + [layer for layer in CASES if layer.few and not layer.schedule and layer.depth not in (16, 96)]
     # Other chips have other schedules of few rows, and costs keep short heads of them apart; for every chip nothing is forced.
