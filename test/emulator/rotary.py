@@ -211,6 +211,16 @@ def model(layer):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
 
 
+def case(layer):
+    sizes, run_at = {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37}
+    if layer.few:
+        sizes, run_at = {"batch": "1..2:opt=1", "sequence": "1..8:opt=1"}, {"batch": 2, "sequence": 5}
+    if layer.one:
+        sizes, run_at = {"batch": "1", "sequence": "1"}, {"batch": 1, "sequence": 1}
+    return emulated.Case(layer.name, model(layer), sizes, run_at, f"matmul.*turned.* = {layer.schedule}" if layer.schedule else "",
+                         ("--precision", layer.precision, "--io-precision", layer.precision), layer.schedule)
+
+
 def main():
     kpc, driver, folder, *rest = sys.argv[1:]
     target = rest[0] if rest else "sm_90a"
@@ -218,15 +228,7 @@ def main():
     failed = 0
     cases = emulated.sampled(layers(target), lambda layer: (layer.few, layer.one, bool(layer.schedule), layer.interleaved, layer.bits))
     for layer in cases:
-        sizes, run_at = {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37}
-        if layer.few:
-            sizes, run_at = {"batch": "1..2:opt=1", "sequence": "1..8:opt=1"}, {"batch": 2, "sequence": 5}
-        if layer.one:
-            sizes, run_at = {"batch": "1", "sequence": "1"}, {"batch": 1, "sequence": 1}
-        case = emulated.Case(layer.name, model(layer), sizes, run_at,
-                             f"matmul.*turned.* = {layer.schedule}" if layer.schedule else "", ("--precision", layer.precision, "--io-precision", layer.precision),
-                             layer.schedule)
-        failed += not run.is_right(case)
+        failed += not run.is_right(case(layer))
         shown = subprocess.run([kpc, "inspect", run.folder / f"{layer.name}.kpc"], check=True, capture_output=True, text=True).stdout
         builder = " gemv " if layer.few else " codes " if layer.bits else " gemm " if target in ("sm_90a", "sm_100a") else " mmasync "
         if not any(builder in line and "turned" in line.split()[0] for line in emulated.kernels(shown)):
