@@ -110,7 +110,7 @@ def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
 }
 
 def Tile_PairedRowsOp : Tile_Op<"paired_rows", [Pure, AllTypesMatch<["fragment", "paired"]>]> {
-  let summary = "Neighbouring runs of rows of a fragment change places";
+  let summary = "Runs of rows of a fragment change places in pairs";
   let description = [{
     Row r of the result is row r + n or r - n: of each 2 n rows, the first n and the
     others change places. With 8 rows, a thread has both, and no data moves. With

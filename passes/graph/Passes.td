@@ -167,7 +167,7 @@ def SinkNormFactors : Pass<"sink-norm-factors", "::mlir::func::FuncOp"> {
     `matmul(x * r * w, m)` becomes `matmul(x, w * m) * r`, where `r` is made of
     the sums of squares of rows of `x`, and `w` and `m` are constants. Done where
     rows are typically few: that family adds up the squares itself, so that no
-    norm is waited for. Not for weights that something else uses, nor for codes.
+    norm is waited for. Not for weights that something else uses, nor for codes that the model has.
     A norm that is cast to f32 and back makes the GEMM one of f32.
   }];
   let options = [

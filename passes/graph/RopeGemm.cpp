@@ -22,7 +22,7 @@ bool isInFront(Operation &Op, GemmRegion &Gemm) {
          (Gemm.Tiles && llvm::any_of(Gemm.Tiles->getOperands(), Makes));
 }
 
-/// The product's operands as its region reads them; of codes also scales and
+/// The GEMM's operands as its region reads them; of codes also scales and
 /// zero points.
 SmallVector<Value> operandsOf(GemmRegion &Gemm) {
   SmallVector<Value> All = {Gemm.Matmul.getA()};

@@ -51,8 +51,8 @@ struct LowerExtractColumns : TilePattern<ExtractColumnsOp> {
   }
 };
 
-/// A thread has rows g and g + 8 of its warp's 16, and lanes four apart have
-/// neighbours.
+/// A thread has rows g and g + 8 of its warp's 16. Rows that follow one another
+/// are those of lanes four apart.
 struct LowerPairedRows : TilePattern<PairedRowsOp> {
   using TilePattern::TilePattern;
   LogicalResult

@@ -152,10 +152,10 @@ mlir::FailureOr<mlir::Value> lowerQuantised(mlir::Operation *Op,
                                             KernelWriter &W);
 
 /// Whether a reshape splits a product's columns alone, whose right side is an
-/// input or codes in tiles: then it is lowered with the product, as one in its
+/// input or codes in tiles: then it is lowered with the GEMM, as one in its
 /// loops.
 bool splitsColumns(ReshapeOp Op);
-/// Whether nothing but such reshapes reads the product.
+/// Whether nothing but such reshapes reads the GEMM.
 bool isSplitLater(MatmulOp Op);
 /// What the tiles hold, [K, columns…]; their sizes make all columns.
 mlir::Value lowerTiles(DequantiseTilesOp Op,

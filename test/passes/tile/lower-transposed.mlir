@@ -34,7 +34,7 @@ gpu.module @m {
   }
 
   // Heads of 128 columns: a warp's rows from 8 on are the other half's, 64 columns further, and two warpgroups fill the tile. Of each four
-  // elements of a thread, two are of either row. Neighbours are in lanes four apart.
+  // elements of a thread, two are of either row. Rows that follow one another are in lanes four apart.
   // CHECK-LABEL: gpu.func @heads
   gpu.func @heads() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     %x = tile.alloc : !x

@@ -224,7 +224,7 @@ func.func @long(%x_p: memref<f16>, %w_p: memref<i8>, %ws_p: memref<f16>, %c_p: m
   return
 }
 
-// Interleaved pairs are neighbours, as other columns are, of which two lanes have one each. Scales of columns multiply sums before.
+// Interleaved pairs follow one another as other columns do, and two lanes have one each. Scales of columns multiply sums before.
 // CHECK-LABEL: gpu.func @interleaved(
 // CHECK: %[[SCALED:.*]] = tile.map
 // CHECK: %[[OTHER:.*]] = tile.paired_rows %[[SCALED]] by 1

@@ -24,7 +24,7 @@
 // CHECK: memref.load
 // CHECK: math.sqrt
 
-// With weights of codes, x is the right operand of their products. The product that has the sums of its rows has the squares as well: rows 0 to 7 of
+// With weights of codes, x is the right operand of the MMA. The one that has the sums of its rows has the squares as well: rows 0 to 7 of
 // its left operand are x, and the others ones.
 // CHECK-LABEL: gpu.func @of_codes
 // CHECK-SAME: kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [4]>
