@@ -11,6 +11,7 @@
 #include "compiler/artifact/PlanToContents.h"
 #include "compiler/fold/RunContents.h"
 #include "dialects/graph/Graph.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/graph/ConstantValues.h"
 #include "passes/graph/Passes.h"

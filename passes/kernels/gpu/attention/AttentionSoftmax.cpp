@@ -8,6 +8,7 @@
 #include "passes/kernels/gpu/attention/AttentionSoftmax.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
