@@ -234,7 +234,7 @@ Value packed(OpBuilder &B, Location Loc, const Operand &Of, bool Turned,
       Turned ? ArrayRef<Expr>{K, Rows} : ArrayRef<Expr>{Rows, K},
       B.getF32Type());
   if (Of.Kind == BlockKind::fp8) {
-    // TMA copies scales of a tile's columns, which lie beside one another then.
+    // TMA copies scales of a tile's columns, which are contiguous then.
     if (Turned && !Of.SharesRows)
       Scales = TransposeOp::create(B, Loc, Scales, ArrayRef<int64_t>{1, 0});
     if (!typeOf(Scales).getElementType().isF32())

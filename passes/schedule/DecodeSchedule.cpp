@@ -122,11 +122,12 @@ DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
   double Waves = std::ceil(Blocks / (SmCount * Resident));
   Cost.Overhead = StartMicroseconds + BlockMicroseconds * Waves / Resident +
                   ClusterMicroseconds * std::log2(double(S.Blocks));
-  if (S.Splits > 1)
+  if (S.Splits > 1) {
+    int64_t Pieces = S.Rows * Shape.Width / 4; // of 16 bytes
     Cost.Overhead +=
-        SplitMicroseconds +
-        PartMicroseconds * double(S.Splits) *
-            std::ceil(double(S.Rows * Shape.Width / 4) / double(S.threads()));
+        SplitMicroseconds + PartMicroseconds * double(S.Splits) *
+                                std::ceil(double(Pieces) / double(S.threads()));
+  }
   Cost.Total = Cost.Rounds * Cost.Stream + Cost.Overhead;
   return Cost;
 }

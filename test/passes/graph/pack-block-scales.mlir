@@ -76,7 +76,7 @@ func.func @repeated(%a: !graph.tensor<[32, 256], f8E4M3FN>, %sa: !graph.tensor<[
   return %y : !graph.tensor<[32, 328], f32>
 }
 
-// A scale of its own for each column of w: those of neighbours lie next to one another.
+// A scale of its own for each column of w: they become contiguous.
 // FLOATS-LABEL: @columns_of_w(
 // FLOATS-SAME: %[[SB:[^:]*]]: !graph.tensor<[384, 2], f32>)
 // FLOATS: %[[T:.*]] = graph.transpose %[[SB]] [1, 0]

@@ -99,7 +99,8 @@ void CodesGemm::declare() {
   Pipe = Ring(S.Stages, {TileA});
   CodePipe = Ring(S.CodeStages, CodeTiles);
   StagingTile = tile::AllocOp::create(W.B, W.Loc, Staging);
-  if ((Factors = factorsOf(P)))
+  Factors = factorsOf(P);
+  if (Factors)
     FactorTile = tile::AllocOp::create(
         W.B, W.Loc,
         tile::SharedType::get(Context, {1, S.TileM}, W.B.getF32Type(), 0));
