@@ -443,6 +443,21 @@ private:
     });
   }
 
+  /// Whether an operand is FP8 with scales of 128 elements of K.
+  static bool isOfFp8Blocks(Value V, bool KIsLast) {
+    constexpr int64_t BlockElements = 128;
+    while (Operation *Def = V.getDefiningOp()) {
+      if (!isa<TransposeOp, CastOp>(Def))
+        break;
+      KIsLast ^= isa<TransposeOp>(Def);
+      V = Def->getOperand(0);
+    }
+    auto Of = V.getDefiningOp<DequantiseOp>();
+    return Of && typeOf(V).getRank() == 2 &&
+           isFp8(typeOf(Of.getW()).getElementType()) &&
+           Of.getBlocks()[KIsLast ? 1 : 0] == BlockElements;
+  }
+
   StringRef refusal(MatmulOp Op, const NodePatterns &Kept,
                     const shape::Facts &Facts) {
     SymbolicTensorType A = typeOf(Op.getA());
@@ -457,6 +472,11 @@ private:
     if (CodeOperand::read(Op->getOpOperand(0), A.getRank() - 2) &&
         CodeOperand::read(Op->getOpOperand(1), 1))
       return "it may have more rows than 16, and both factors are codes";
+    // The same of FP8 in blocks (pack-block-scales).
+    if (isOfFp8Blocks(Op.getA(), /*KIsLast=*/true) &&
+        isOfFp8Blocks(Op.getB(), /*KIsLast=*/false) &&
+        refusalOfFp8(Op, Facts, /*Wgmma=*/true).empty())
+      return "both factors are FP8, which is multiplied with its scales";
     return refusalOfTilesOfManyRows(Op);
   }
 

@@ -67,7 +67,7 @@ struct Variant {
   std::vector<int64_t> Sizes;    ///< where it is the best
 };
 
-/// At most `Most` schedules beside the one named `Default`, which serves all
+/// At most `Most` schedules besides the one named `Default`, which serves all
 /// sizes that no variant is for. The first sample is the optimum, which has its
 /// best. A sample is served well by what costs at most 5 % more than the best
 /// there.

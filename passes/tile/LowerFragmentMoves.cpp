@@ -217,7 +217,7 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
     Rewriter.eraseOp(Op);
   }
 
-  /// Each thread stores its own elements, two neighbours at a time.
+  /// Each thread stores its own elements, two adjacent ones at a time.
   void storePairs(ConversionPatternRewriter &Rewriter, StoreSharedOp Op,
                   OpAdaptor Adaptor) const {
     Location Loc = Op.getLoc();

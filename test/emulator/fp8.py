@@ -60,6 +60,22 @@ def gemm(shape, scales, kind, x, w, schedule, most, shows="gemm ", kernels=1):
                          f"product_y = {schedule}" if schedule else "", shows=schedule or shows, kernels=kernels)
 
 
+def constant_blocks(columns, total):
+    """FP8 in blocks of 128 in a model of 16 bits, whose weight and its scales are constants: multiplied as FP8, not as a weight of codes."""
+    random, blocks = np.random.default_rng(2), total // 128
+    codes = random.integers(0, 256, (columns, total)).astype(np.uint8) & 0xbf  # finite, and of both signs
+    made = [helper.make_tensor("w", TensorProto.FLOAT8E4M3FN, codes.shape, codes.tobytes(), raw=True),
+            numpy_helper.from_array(random.uniform(0.01, 0.02, (columns, blocks)).astype(np.float16), "sw")]
+    nodes = [helper.make_node("DequantizeLinear", ["x", "sx"], ["xd"], axis=1, block_size=128),
+             helper.make_node("DequantizeLinear", ["w", "sw"], ["wd"], axis=1, block_size=128),
+             helper.make_node("Transpose", ["wd"], ["wt"], perm=[1, 0]), helper.make_node("MatMul", ["xd", "wt"], ["y"], name="product")]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "blocks", [value("x", TensorProto.FLOAT8E4M3FN, ["rows", total]), value("sx", TensorProto.FLOAT16, ["rows", blocks])],
+                              [value("y", TensorProto.FLOAT16, ["rows", columns])], made)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    return emulated.Case(f"constant_blocks_{columns}x{total}", model, {"rows": "1..512:opt=128"}, {"rows": 70}, shows="fp8 -> f16", lacks="codes ")
+
+
 def constant(name, shape):
     values = np.random.default_rng(1).integers(-1, 2, shape)
     return numpy_helper.from_array(values.astype(np.float32), name)
@@ -105,6 +121,7 @@ def cases(target):
     if target == "sm_90a":
         yield from (gemm(*one) for one in [*GEMMS, *BLOCKS])
         yield from (gemm(*one, kernels=2) for one in LINES)
+        yield constant_blocks(136, 384)
         yield from (gemm(*one, "mmasync ", 0) for one in ANYWHERE)
         yield perceptron(37, 96, 384)
     elif target == "sm_100a":

@@ -29,6 +29,23 @@ void TileBuilder::elect(tile::Scope Scope, function_ref<void()> Body) {
   tile::YieldOp::create(W.B, W.Loc);
 }
 
+Value TileBuilder::apply(Type To, ValueRange Operands,
+                         function_ref<Value(ValueRange)> Body) {
+  auto Apply = tile::ApplyOp::create(W.B, W.Loc, To, Operands);
+  OpBuilder::InsertionGuard Guard(W.B);
+  SmallVector<Type> Types;
+  for (Type Ty : Operands.getTypes())
+    Types.push_back(isa<tile::ColumnType>(Ty)
+                        ? cast<tile::ColumnType>(Ty).getElement()
+                        : cast<tile::FragmentType>(Ty).getElement());
+  if (isa<tile::FragmentType>(To))
+    Types.push_back(W.B.getI32Type());
+  Block *Entry = W.B.createBlock(&Apply.getBody(), {}, Types,
+                                 SmallVector<Location>(Types.size(), W.Loc));
+  tile::YieldOp::create(W.B, W.Loc, Body(Entry->getArguments()));
+  return Apply.getResult();
+}
+
 Value TileBuilder::cursor(Value Ring) {
   return tile::CursorOp::create(W.B, W.Loc,
                                 tile::CursorType::get(W.B.getContext()), Ring);

@@ -57,6 +57,10 @@ protected:
             llvm::function_ref<void(Value Group)> Body);
   /// What one thread of the scope does.
   void elect(tile::Scope Scope, llvm::function_ref<void()> Body);
+  /// A scalar function of each place of fragments and columns. It sees the
+  /// column's number last, an i32, where the result is a fragment.
+  Value apply(mlir::Type To, ValueRange Operands,
+              llvm::function_ref<Value(ValueRange)> Body);
   /// A place in a pipe, or in a warp's ring, at its start; and the next one.
   Value cursor(Value Ring = {});
   Value next(Value Pipe, Value Cursor);

@@ -65,3 +65,30 @@ module attributes {graph.symbols = {n = {max = 4096, min = 1, optimum = 1}}} {
     return %y : !graph.tensor<[n, 24], f16>
   }
 }
+
+// -----
+
+// FP8 in blocks of 128 of both factors is multiplied with its scales (pack-block-scales), where many rows are typical.
+module attributes {graph.symbols = {m = {max = 512, min = 1, optimum = 128}, n = {max = 512, min = 1, optimum = 1}}} {
+  // CHECK-LABEL: func @blocks_of_both
+  // CHECK-NOT: graph.dequantise_tiles
+  func.func @blocks_of_both(%q: !graph.tensor<[m, 256], f8E4M3FN>, %sx: !graph.tensor<[m, 2], f16>, %s: !graph.tensor<[24, 2], f16>) -> !graph.tensor<[m, 24], f16> {
+    %x = graph.dequantise %q scales %sx blocks [1, 128] : !graph.tensor<[m, 256], f8E4M3FN>, !graph.tensor<[m, 2], f16> to <[m, 256], f16>
+    %w = graph.weight "m#w" [] : !graph.tensor<[24, 256], f8E4M3FN>
+    %d = graph.dequantise %w scales %s blocks [1, 128] : !graph.tensor<[24, 256], f8E4M3FN>, !graph.tensor<[24, 2], f16> to <[24, 256], f16>
+    %t = graph.transpose %d [1, 0] : <[24, 256], f16>
+    %y = graph.matmul %x, %t : <[m, 256], f16>, <[256, 24], f16>
+    return %y : !graph.tensor<[m, 24], f16>
+  }
+
+  // CHECK-LABEL: func @few_rows_of_both
+  // CHECK: graph.dequantise_tiles
+  func.func @few_rows_of_both(%q: !graph.tensor<[n, 256], f8E4M3FN>, %sx: !graph.tensor<[n, 2], f16>, %s: !graph.tensor<[24, 2], f16>) -> !graph.tensor<[n, 24], f16> {
+    %x = graph.dequantise %q scales %sx blocks [1, 128] : !graph.tensor<[n, 256], f8E4M3FN>, !graph.tensor<[n, 2], f16> to <[n, 256], f16>
+    %w = graph.weight "m#w" [] : !graph.tensor<[24, 256], f8E4M3FN>
+    %d = graph.dequantise %w scales %s blocks [1, 128] : !graph.tensor<[24, 256], f8E4M3FN>, !graph.tensor<[24, 2], f16> to <[24, 256], f16>
+    %t = graph.transpose %d [1, 0] : <[24, 256], f16>
+    %y = graph.matmul %x, %t : <[n, 256], f16>, <[256, 24], f16>
+    return %y : !graph.tensor<[n, 24], f16>
+  }
+}

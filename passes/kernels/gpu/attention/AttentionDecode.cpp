@@ -473,7 +473,7 @@ DecodeShape decodeShapeOf(const AttentionKernel &A) {
   Shape.Depth = A.Depth;
   Shape.Width = A.Width;
   Shape.Appends = A.appends();
-  // Of a window no more is read; what is appended is written beside it.
+  // Of a window no more is read; what is appended is written as well.
   schedule::AttentionShape Seen = attentionShapeOf(A);
   if (Seen.FirstKey && Seen.EndKey && !Shape.Appends)
     Shape.Keys =

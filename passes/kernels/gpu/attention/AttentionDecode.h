@@ -117,7 +117,7 @@ private:
   }
 
   struct Reduced {
-    Value Sums, Most, Total; ///< Sums: four neighbours
+    Value Sums, Most, Total; ///< Sums: four adjacent columns
   };
 
   // Parts. A part is a row after the other: sums, greatest score, total. Behind

@@ -144,7 +144,7 @@ struct AttentionKernel {
   bool hasMask() const;
   /// The mask as a condition of keys; queries are none yet.
   KeyCondition maskAt(mlir::Value Batch, mlir::Value Head) const;
-  /// What the mask says beside such limits, at [batch, head, query, key].
+  /// What the mask says besides such limits, at [batch, head, query, key].
   mlir::Value seenAt(GpuWriter &W, mlir::ValueRange At) const;
   /// Whether there is a bias or such a mask, and each has the same element for
   /// all queries of a head.

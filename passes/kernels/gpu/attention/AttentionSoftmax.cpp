@@ -151,22 +151,6 @@ AttentionSoftmax::blocksOfTriangle(Value FirstRow, int64_t TileQueries) {
                                          i32(TileKeys))};
 }
 
-Value AttentionSoftmax::apply(Type To, ValueRange Operands, Scalar Body) {
-  auto Apply = tile::ApplyOp::create(W.B, W.Loc, To, Operands);
-  OpBuilder::InsertionGuard Guard(W.B);
-  SmallVector<Type> Types;
-  for (Type Ty : Operands.getTypes())
-    Types.push_back(isa<tile::ColumnType>(Ty)
-                        ? cast<tile::ColumnType>(Ty).getElement()
-                        : cast<tile::FragmentType>(Ty).getElement());
-  if (isa<tile::FragmentType>(To))
-    Types.push_back(W.B.getI32Type());
-  Block *Entry = W.B.createBlock(&Apply.getBody(), {}, Types,
-                                 SmallVector<Location>(Types.size(), W.Loc));
-  tile::YieldOp::create(W.B, W.Loc, Body(Entry->getArguments()));
-  return Apply.getResult();
-}
-
 Value AttentionSoftmax::capped(Value Products) {
   if (!A.hasSoftcap())
     return Products;

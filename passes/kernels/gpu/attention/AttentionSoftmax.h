@@ -79,7 +79,7 @@ protected:
   /// Bias and mask, at the coordinates of each score. With `MayEnd` some
   /// columns may be behind the last key.
   Value scored(const QueriesAt &Where, Value Scores, Value Block, bool MayEnd);
-  /// Keys behind the last one, and those that a query does not see yet or no
+  /// Keys after the last one, and those that a query does not see yet or no
   /// longer, are left out.
   Value masked(const QueriesAt &Where, Value Scores, Value Block);
   /// The key that a column of scores of FP8 has: column 16j + 8b + 2a + c is
@@ -123,8 +123,6 @@ protected:
   /// What the mask's limits leave of the keys to queries from the first to the
   /// last, to some of them or to all: i32, null where there is no limit.
   KeyRange limits(const QueriesAt &Where, Value LastQuery, bool OfAll);
-  using Scalar = llvm::function_ref<Value(ValueRange)>;
-  Value apply(mlir::Type To, ValueRange Operands, Scalar Body);
   Value splat(mlir::Type To, Value V) {
     return tile::SplatOp::create(W.B, W.Loc, To, V);
   }

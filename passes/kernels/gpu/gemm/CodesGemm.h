@@ -112,7 +112,6 @@ private:
   void storeFactors(mlir::ValueRange Of, mlir::Value Group);
   mlir::Value rowInTile(mlir::Value Group, int64_t Number);
   void finish(const TileCoord &Where, mlir::Value Group, mlir::ValueRange Acc);
-  mlir::Value keep(mlir::Value Group, mlir::Value Acc);
   mlir::Value scaled(mlir::Value Part, const GemmMatch::TiledCodes &Codes,
                      const AccumulatorCoord &At);
   mlir::Value firstSlice(mlir::Value WarpOfAll);

@@ -84,18 +84,6 @@ void CodesGemm::storeFactors(ValueRange Of, Value Group) {
   }
 }
 
-/// As storeForSplitK, of a fragment whose columns are rows of the result.
-Value CodesGemm::keep(Value Group, Value Sums) {
-  auto Kept = tile::SharedType::get(W.B.getContext(), {S.TileN, S.TileM},
-                                    P.accumulatorType(), 0);
-  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Role);
-  Value All = tile::ReuseOp::create(W.B, W.Loc, Kept, Pipe);
-  Value Mine = rowsOf(All, W.mul(Group, W.index(64)));
-  tile::ClusterStoreOp::create(W.B, W.Loc, Sums, Mine);
-  tile::ClusterSyncOp::create(W.B, W.Loc);
-  return Mine;
-}
-
 /// A part times the scales of its columns, which are the fragment's rows.
 Value CodesGemm::scaled(Value Part, const GemmMatch::TiledCodes &Codes,
                         const AccumulatorCoord &At) {
@@ -134,7 +122,8 @@ void CodesGemm::finish(const TileCoord &Where, Value Group, ValueRange Acc) {
   if (Factors)
     tile::SyncOp::create(W.B, W.Loc, tile::Scope::Role);
   if (S.SplitK > 1) {
-    Kept = keep(Group, Acc[0]);
+    // Columns of the fragment are rows of the result.
+    Kept = storeForSplitK(Group, Acc[0], S.TileN, S.TileM);
     First = W.mul(Rank, W.index(S.storedRows()));
   }
   for (int64_t R = 0; R < S.storedRows(); R += Rows) {

@@ -77,23 +77,6 @@ HopperGemm::StageProducts HopperGemm::multiplyStage(Value Group, Value At,
   return {D, Stage, next(Pipe, At)};
 }
 
-Value HopperGemm::apply(Type To, ValueRange Operands,
-                        function_ref<Value(ValueRange)> Function) {
-  auto Apply = tile::ApplyOp::create(W.B, W.Loc, To, Operands);
-  OpBuilder::InsertionGuard Guard(W.B);
-  SmallVector<Type> Types;
-  for (Value V : Operands)
-    Types.push_back(isa<tile::ColumnType>(V.getType())
-                        ? cast<tile::ColumnType>(V.getType()).getElement()
-                        : cast<tile::FragmentType>(V.getType()).getElement());
-  if (isa<tile::FragmentType>(To))
-    Types.push_back(W.B.getI32Type());
-  Block *Entry = W.B.createBlock(&Apply.getBody(), {}, Types,
-                                 SmallVector<Location>(Types.size(), W.Loc));
-  tile::YieldOp::create(W.B, W.Loc, Function(Entry->getArguments()));
-  return Apply.getResult();
-}
-
 Value HopperGemm::addStage(Value Sum, Value More, ValueRange) {
   if (!Sum)
     return More;
@@ -172,11 +155,9 @@ Value HopperGemm::mainloop(Value Group, Value Count, Value &Cursor) {
   return Done;
 }
 
-/// Puts this block's accumulators where the others of its cluster read them:
-/// into the stages, which nobody needs any more. Gives what is kept of this
-/// group.
-Value HopperGemm::storeForSplitK(Value Group, Value Acc) {
-  auto Kept = tile::SharedType::get(W.B.getContext(), {S.TileM, S.TileN},
+Value HopperGemm::storeForSplitK(Value Group, Value Acc, int64_t Rows,
+                                 int64_t Columns) {
+  auto Kept = tile::SharedType::get(W.B.getContext(), {Rows, Columns},
                                     P.accumulatorType(), 0);
   // The other groups have read their last stages, too.
   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Role);
@@ -216,7 +197,7 @@ void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc,
   Value Row = W.add(Where.Row, RowInTile);
   Value Kept, First = W.index(0); // of the columns that are this block's
   if (S.SplitK > 1) {
-    Kept = storeForSplitK(Group, Acc);
+    Kept = storeForSplitK(Group, Acc, S.TileM, S.TileN);
     First = W.mul(Rank, W.index(S.storedColumns()));
   }
   if (Vectors)

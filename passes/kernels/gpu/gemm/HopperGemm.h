@@ -46,10 +46,11 @@ protected:
   /// `Sum` (null: none) and the accumulators of a stage.
   virtual mlir::Value addStage(mlir::Value Sum, mlir::Value More,
                                mlir::ValueRange Factors);
-  /// A scalar function of each place of fragments and columns; it sees the
-  /// column's number last, an i32, where the result is a fragment.
-  mlir::Value apply(mlir::Type To, mlir::ValueRange Operands,
-                    llvm::function_ref<mlir::Value(mlir::ValueRange)> Function);
+  /// Puts this block's accumulators, of `Rows` x `Columns` in all warpgroups,
+  /// where the others of its cluster read them: into the stages, which nobody
+  /// needs any more. Gives what is kept of this group.
+  mlir::Value storeForSplitK(mlir::Value Group, mlir::Value Acc, int64_t Rows,
+                             int64_t Columns);
 
 private:
   void consume(mlir::Value Group);
@@ -71,7 +72,6 @@ private:
   bool sharesAngles() const;
   mlir::Value pairedPart(mlir::Value From, int64_t First, mlir::Type Part);
   mlir::Value subviewColumns(mlir::Value Tile, mlir::Value First);
-  mlir::Value storeForSplitK(mlir::Value Group, mlir::Value Acc);
 
 protected:
   tile::FragmentType Acc;
