@@ -37,6 +37,7 @@ static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
   }
   Into.Symbol = Kernel.getName().str();
   Into.SharedBytes = Launch.getShared();
+  Into.NoEarlyStart = Launch.getNoEarlyStart();
   Into.Cooperative = Kernel->hasAttr(kernel::CooperativeName);
   if (kernel::BuffersAttr Buffers = kernel::buffersOf(Kernel))
     for (auto [I, Ty] : llvm::enumerate(Kernel.getFunctionType().getInputs()))

@@ -32,6 +32,7 @@ struct CompiledKernel {
   std::array<std::string, 3> Grid;
   std::array<int32_t, 3> Block = {1, 1, 1};
   int64_t SharedBytes = 0;     ///< dynamic; static shared memory is the cubin's
+  bool NoEarlyStart = false;   ///< begins when earlier kernels have ended
   bool Cooperative = false;    ///< the whole grid runs at once
   std::vector<int64_t> Unread; ///< buffers that it neither reads nor writes
   std::string Schedule;        ///< what the builder chose

@@ -19,6 +19,7 @@
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace mlir;
@@ -29,6 +30,9 @@ namespace kpc::nvptx {
 /// is a third of the L2 cache of an H100 (50 MB): the kernel in front works on
 /// what the rest holds.
 static constexpr int64_t MostPrefetched = 16 << 20;
+
+/// Weights of fewer bytes are not worth a prefetch.
+static constexpr int64_t LeastPrefetched = 64 << 10;
 
 /// Pieces are lines of the L2 cache.
 static constexpr int64_t LineBytes = 128;
@@ -51,7 +55,7 @@ public:
     int64_t Sum = 0;
     for (llvm::Argument &Argument : Kernel.args()) {
       int64_t Bytes = Buffers.getWeightBytesOf(Argument.getArgNo()) / 16 * 16;
-      if (Bytes == 0 || !Argument.getType()->isPointerTy())
+      if (Bytes < LeastPrefetched || !Argument.getType()->isPointerTy())
         continue;
       Weights.emplace_back(&Argument, Bytes);
       Sum += Bytes;
@@ -142,6 +146,16 @@ private:
 
 } // namespace
 
+/// Whether the kernel has copies before its wait (tile.grid_dependency_wait).
+static bool waitsItself(llvm::Function &Kernel) {
+  return llvm::any_of(llvm::instructions(Kernel), [](llvm::Instruction &I) {
+    auto *Call = dyn_cast<llvm::CallInst>(&I);
+    auto *Asm =
+        Call ? dyn_cast<llvm::InlineAsm>(Call->getCalledOperand()) : nullptr;
+    return Asm && Asm->getAsmString().starts_with("griddepcontrol.wait");
+  });
+}
+
 /// Inserted after the optimiser, which takes the intrinsic for one that memory
 /// does not matter to, and would move loads across it. For the same reason
 /// nothing is read through the read-only cache, whose lines may be older than
@@ -166,14 +180,16 @@ void launchEarly(gpu::GPUModuleOp Module, llvm::Module &Llvm,
     kernel::LaunchAttr Launch =
         Source ? kernel::launchOf(Source) : kernel::LaunchAttr();
     bool Holds = Launch && Launch.getNoEarlyPdlTrigger();
-    llvm::IRBuilder<> B(&*Kernel.getEntryBlock().getFirstInsertionPt());
-    auto *Type = llvm::FunctionType::get(B.getVoidTy(), false);
-    B.CreateCall(
-        Type, llvm::InlineAsm::get(Type,
-                                   Holds ? "griddepcontrol.wait;"
-                                         : "griddepcontrol.wait;\n\t"
-                                           "griddepcontrol.launch_dependents;",
-                                   "~{memory}", /*hasSideEffects=*/true));
+    if (!waitsItself(Kernel)) {
+      llvm::IRBuilder<> B(&*Kernel.getEntryBlock().getFirstInsertionPt());
+      auto *Type = llvm::FunctionType::get(B.getVoidTy(), false);
+      B.CreateCall(Type, llvm::InlineAsm::get(
+                             Type,
+                             Holds ? "griddepcontrol.wait;"
+                                   : "griddepcontrol.wait;\n\t"
+                                     "griddepcontrol.launch_dependents;",
+                             "~{memory}", /*hasSideEffects=*/true));
+    }
     kernel::BuffersAttr Buffers =
         Launch ? kernel::buffersOf(Source) : kernel::BuffersAttr();
     if (Buffers && Buffers.getWeightBytes() &&

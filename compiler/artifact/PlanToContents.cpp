@@ -233,7 +233,8 @@ void TargetBuilder::addGpuKernel(StringRef Symbol, StringRef Of,
   artifact::Kernel K = describeKernel(Symbol, Of, Kernel);
   K.Module = T.Modules.size();
   // A custom kernel does not wait for what it depends on.
-  K.EarlyLaunch = Compiled.Target->launchesEarly() && Kernel.Function.empty();
+  K.EarlyLaunch = Compiled.Target->launchesEarly() && Kernel.Function.empty() &&
+                  !Kernel.NoEarlyStart;
   K.Cooperative = Kernel.Cooperative;
   artifact::Module M;
   M.Image.assign(Kernel.Code.begin(), Kernel.Code.end());

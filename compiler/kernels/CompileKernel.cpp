@@ -119,6 +119,7 @@ static Expected<CompiledKernel> compileOneForGpu(const KernelJob &Job,
   Kernel.Schedule = Built->Schedule;
   Kernel.ScheduleCosts = std::move(Built->ScheduleCosts);
   Kernel.Grid = Built->Grid;
+  Kernel.NoEarlyStart = Built->NoEarlyStart;
   Kernel.Cooperative = Built->Cooperative;
   Kernel.Unread = std::move(Built->Unread);
   for (unsigned I = 0; I < 3; ++I)

@@ -162,6 +162,7 @@ std::string CompiledKernel::encode() const {
   Wire.work = Work;
   Wire.grain = Grain;
   Wire.grid.assign(Grid.begin(), Grid.end());
+  Wire.no_early_start = NoEarlyStart;
   Wire.cooperative = Cooperative;
   Wire.unread = Unread;
   Wire.block.assign(Block.begin(), Block.end());
@@ -192,6 +193,7 @@ std::optional<CompiledKernel> CompiledKernel::decode(std::string_view Bytes) {
   K.Work = std::move(Wire->work);
   K.Grain = Wire->grain;
   std::move(Wire->grid.begin(), Wire->grid.end(), K.Grid.begin());
+  K.NoEarlyStart = Wire->no_early_start;
   K.Cooperative = Wire->cooperative;
   K.Unread = std::move(Wire->unread);
   std::copy(Wire->block.begin(), Wire->block.end(), K.Block.begin());

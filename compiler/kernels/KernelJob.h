@@ -95,8 +95,9 @@ struct CompiledKernel {
   int64_t Grain = 1;      ///< host: least units a task
   std::array<std::string, 3> Grid = {"1", "1", "1"};
   std::array<int64_t, 3> Block = {1, 1, 1};
-  std::string Shared = "0"; ///< bytes of dynamic shared memory
-  bool Cooperative = false; ///< GPU: its blocks wait for each other
+  std::string Shared = "0";  ///< bytes of dynamic shared memory
+  bool NoEarlyStart = false; ///< GPU: begins when earlier kernels have ended
+  bool Cooperative = false;  ///< GPU: its blocks wait for each other
   /// GPU: buffers among the arguments that this code neither reads nor writes.
   std::vector<int64_t> Unread;
   int64_t Registers = -1, SpillBytes = -1;

@@ -119,7 +119,7 @@ static LogicalResult verifyExpr(EmitFn EmitError, Attribute E) {
 
 LogicalResult LaunchAttr::verify(EmitFn EmitError, ArrayAttr Grid,
                                  DenseI32ArrayAttr Block, int64_t Shared,
-                                 int64_t Cluster, bool, bool) {
+                                 int64_t Cluster, bool, bool, bool) {
   if (Grid.size() != 3 || Block.size() != 3)
     return EmitError() << "expected a grid and a block of three sizes, got "
                        << Grid.size() << " and " << Block.size();
@@ -147,7 +147,7 @@ int64_t LaunchAttr::getThreads() const {
 
 LaunchAttr LaunchAttr::withShared(int64_t Bytes) const {
   return get(getContext(), getGrid(), getBlock(), Bytes, getCluster(),
-             getNoEarlyPdlTrigger(), getPrefetchesPart());
+             getNoEarlyPdlTrigger(), getPrefetchesPart(), getNoEarlyStart());
 }
 
 LogicalResult WorkAttr::verify(EmitFn EmitError, StringRef Units,

@@ -174,8 +174,9 @@ def Kernel_LaunchAttr : Kernel_Attr<"Launch", "launch"> {
     `shared` is dynamic shared memory in bytes. A cluster has `cluster`
     blocks along x, and the grid is a multiple of that. Dependents of a kernel
     with `no_early_pdl_trigger` start when it has ended, not when all its blocks
-    have begun (programmatic dependent launch). With `prefetches_part`, of weights
-    that are too large to be prefetched as a whole the first part is.
+    have begun (programmatic dependent launch). A kernel with `no_early_start`
+    starts when those that it depends on have ended. With `prefetches_part`, of
+    weights that are too large to be prefetched as a whole the first part is.
 
     ```mlir
     #kernel.launch<grid = ["ceildiv(arg4*64, 256)", "1", "1"], block = [256, 1, 1], shared = 33824, cluster = 2>
@@ -187,7 +188,8 @@ def Kernel_LaunchAttr : Kernel_Attr<"Launch", "launch"> {
     DefaultValuedParameter<"int64_t", "0">:$shared,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"bool", "false">:$no_early_pdl_trigger,
-    DefaultValuedParameter<"bool", "false">:$prefetches_part);
+    DefaultValuedParameter<"bool", "false">:$prefetches_part,
+    DefaultValuedParameter<"bool", "false">:$no_early_start);
   let extraClassDeclaration = [{
     /// Threads of a block.
     int64_t getThreads() const;

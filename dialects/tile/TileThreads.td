@@ -149,6 +149,23 @@ def Tile_CachePolicyOp : Tile_Op<"cache_policy", [Pure]> {
   let assemblyFormat = "$eviction attr-dict";
 }
 
+def Tile_GridDependencyWaitOp : Tile_Op<"grid_dependency_wait"> {
+  let summary = "Waits for the kernels that this one depends on (`griddepcontrol.wait`), then lets its own dependents be launched";
+  let description = [{
+    Programmatic dependent launch, PTX ISA 9.7.13.13: from sm_90 on a kernel may
+    begin while those that it depends on still run. A kernel without this op waits
+    before its first instruction. One with it waits here, so that copies of
+    weights, which no kernel writes, begin before. All threads execute the op.
+
+    ```mlir
+    tile.cp_async_vector %w[%at] into %tile[%row, %column] by 16 signal %ring[%free] : memref<?xf16>, !w, !ring, !tile.stage<free>
+    tile.grid_dependency_wait                       // x is what another kernel wrote
+    tile.cp_async_vector %x[%at] into %rows[%row, %column] by 16 signal %ring[%free] : memref<?xf16>, !x, !ring, !tile.stage<free>
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def Tile_CpAsyncVectorOp : Tile_Op<"cp_async_vector", [AttrSizedOperandSegments]> {
   let summary = "Begins this lane's copy of 4, 8 or 16 bytes into a tile of a stage of the warp's ring (`cp.async`)";
   let description = [{

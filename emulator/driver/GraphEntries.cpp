@@ -182,24 +182,12 @@ KPC_EXPORT Result cuGraphAddMemsetNode(void **Out, void *G, void *const *After,
 }
 KPC_CATCH
 
-/// Whether a kernel's first instruction that touches more than its parameters
-/// and registers comes after a wait for the kernels that it depends on. What
-/// only brings lines to the L2 cache, where every write is seen, may be before.
-static bool waitsFirst(const Kernel &K) {
-  for (const Instruction &I : K.Code) {
-    std::string Text = K.textOf(I);
-    if (Text.starts_with("griddepcontrol.wait"))
-      return true;
-    bool Touches = !Text.starts_with("ld.param") &&
-                   Text.find("cp.async.bulk.prefetch.L2.") == std::string::npos;
-    for (const char *Name : {"ld", "st", "atom", "red", "cp", "tensormap",
-                             "multimem", "mbarrier", "bar", "call", "@"})
-      if (Touches && Text.starts_with(Name))
-        return false;
-    if (I.TheFlow != Flow::Next)
-      return false;
-  }
-  return true;
+/// Whether a kernel waits for those that it depends on. What each warp does
+/// before is checked when it runs (Warp::locateDevice).
+static bool waitsForGrids(const Kernel &K) {
+  return std::any_of(K.Code.begin(), K.Code.end(), [&](const Instruction &I) {
+    return K.textOf(I).starts_with("griddepcontrol.wait");
+  });
 }
 
 // Edges by which a kernel may begin before those in front have ended. It runs
@@ -215,13 +203,14 @@ KPC_EXPORT Result cuGraphAddDependencies_v2(void *, void *const *From,
       auto *Earlier = std::get_if<Launch>(&static_cast<Node *>(From[I])->What);
       if (!L || !Earlier)
         return InvalidValue;
-      if (!waitsFirst(*L->F->K)) {
+      if (!waitsForGrids(*L->F->K)) {
         Device::get().setLastText(
             "kernel " + L->F->K->Name +
             " may begin before those that it depends on have ended, but does "
-            "not wait for them (griddepcontrol.wait) first");
+            "not wait for them (griddepcontrol.wait)");
         return InvalidValue;
       }
+      L->Shape.BeginsEarly = true;
     }
     Later->After.push_back(From[I]);
   }
@@ -299,9 +288,11 @@ static Result change(void *E, void *N, const P &Params) {
     Code = Device::get().prepare(Fresh, Params);
   else
     Code = read(Fresh, Params);
-  if constexpr (std::is_same_v<T, Launch>)
-    Fresh.Shape.Cooperative =
-        std::get<Launch>(It->second.What).Shape.Cooperative;
+  if constexpr (std::is_same_v<T, Launch>) {
+    const LaunchShape &Old = std::get<Launch>(It->second.What).Shape;
+    Fresh.Shape.Cooperative = Old.Cooperative;
+    Fresh.Shape.BeginsEarly = Old.BeginsEarly;
+  }
   if (Code == Success)
     It->second.What = std::move(Fresh);
   return Code;

@@ -33,6 +33,9 @@ struct LaunchState {
   uint64_t DynamicShared = 0;
   std::vector<uint8_t> Parameters;
   std::shared_ptr<const MemoryMap> Memory;
+  /// Of each range of memory, whether the launch has written to it.
+  std::vector<std::atomic<bool>> Written;
+  bool BeginsEarly = false; ///< LaunchShape
   bool Strict = true;
   std::unique_ptr<GlobalShadow> Global; ///< nullptr: not looked at
   uint64_t Seed = 1;

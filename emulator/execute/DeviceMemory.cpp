@@ -76,7 +76,7 @@ uint64_t DeviceMemory::allocate(uint64_t Bytes, bool ReadOnly,
   std::memset(Host, FreshByte, Bytes);
   auto Address = reinterpret_cast<uint64_t>(Host);
   forgetDead(Address, Address + rounded(Bytes));
-  All[Address] = {Bytes, true, ReadOnly,
+  All[Address] = {Bytes, true, ReadOnly, /*Written=*/false,
                   Variable.empty() ? nullptr
                                    : Names.insert(Variable).first->c_str()};
   Used += rounded(Bytes);
@@ -119,11 +119,20 @@ std::shared_ptr<const MemoryMap> DeviceMemory::snapshot() const {
   if (!Current) {
     auto Map = std::make_shared<MemoryMap>();
     for (const auto &[Address, B] : All)
-      Map->push_back(
-          {Address, Address + B.Bytes, B.Live, B.ReadOnly, B.Variable});
+      Map->push_back({Address, Address + B.Bytes, B.Live, B.ReadOnly, B.Written,
+                      B.Variable});
     Current = std::move(Map);
   }
   return Current;
+}
+
+void DeviceMemory::markWritten(uint64_t Address) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  auto It = All.find(Address);
+  if (It == All.end() || It->second.Written)
+    return;
+  It->second.Written = true;
+  Current.reset();
 }
 
 uint64_t DeviceMemory::used() const {

@@ -28,6 +28,7 @@ struct MemoryRange {
   uint64_t Begin, End;
   bool Live;
   bool ReadOnly;
+  bool Written; ///< by a kernel
   /// Of the module's variable that lies there; nullptr: somebody's allocation.
   const char *Variable;
 };
@@ -61,13 +62,15 @@ public:
   /// The allocation that holds `Address`: its base and size.
   bool find(uint64_t Address, uint64_t &Base, uint64_t &Bytes) const;
   std::shared_ptr<const MemoryMap> snapshot() const;
+  /// A kernel has written to the allocation that begins there.
+  void markWritten(uint64_t Address);
   uint64_t used() const;
   uint64_t limit() const { return Limit; }
 
 private:
   struct Block {
     uint64_t Bytes;
-    bool Live, ReadOnly;
+    bool Live, ReadOnly, Written;
     const char *Variable;
   };
   using Blocks = std::map<uint64_t, Block>;

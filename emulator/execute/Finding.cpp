@@ -30,6 +30,8 @@ const char *nameOf(FindingKind Kind) {
     return "shared-race";
   case FindingKind::GlobalRace:
     return "global-race";
+  case FindingKind::BeforeGridWait:
+    return "before-grid-wait";
   case FindingKind::ReadBeforeWait:
     return "read-before-wait";
   case FindingKind::SlotReused:

@@ -30,6 +30,7 @@ enum class FindingKind : uint8_t {
   SharedRace,
   GlobalRace,
   ReadBeforeWait,
+  BeforeGridWait,
   SlotReused,
   Unwaited,
   EndedBlock,

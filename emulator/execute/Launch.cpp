@@ -91,7 +91,7 @@ static void runTogether(LaunchState &State, uint64_t Count) {
 }
 
 LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
-                    std::vector<uint8_t> Parameters, const DeviceMemory &Memory,
+                    std::vector<uint8_t> Parameters, DeviceMemory &Memory,
                     const LaunchOptions &Options) {
   if (std::string P = problemOf(K, Shape, Parameters.size()); !P.empty()) {
     Finding F;
@@ -106,6 +106,8 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   State.DynamicShared = Shape.DynamicShared;
   State.Parameters = std::move(Parameters);
   State.Memory = Memory.snapshot();
+  State.Written = std::vector<std::atomic<bool>>(State.Memory->size());
+  State.BeginsEarly = Shape.BeginsEarly;
   State.Strict = Options.Strict;
   State.Seed = Options.Seed;
   if (Options.Seconds > 0)
@@ -148,6 +150,9 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   Work();
   for (std::thread &T : Others)
     T.join();
+  for (size_t I = 0; I < State.Written.size(); ++I)
+    if (State.Written[I])
+      Memory.markWritten((*State.Memory)[I].Begin);
   return {State.First, State.Steps};
 }
 

@@ -28,6 +28,9 @@ struct LaunchShape {
   uint64_t DynamicShared = 0;
   /// Blocks may wait for each other: one host thread runs all of them in turn.
   bool Cooperative = false;
+  /// It may begin before those that it depends on have ended: until a warp has
+  /// executed griddepcontrol.wait, it must not touch what kernels write.
+  bool BeginsEarly = false;
 };
 
 struct LaunchOptions {
@@ -47,7 +50,7 @@ struct LaunchResult {
 
 /// Runs the kernel to its end. `Parameters` is as long as the kernel says.
 LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
-                    std::vector<uint8_t> Parameters, const DeviceMemory &Memory,
+                    std::vector<uint8_t> Parameters, DeviceMemory &Memory,
                     const LaunchOptions &Options);
 
 } // namespace kpc::emulator

@@ -44,6 +44,7 @@ void Warp::start(Cta &Of, unsigned TheNumber, uint32_t Lanes) {
   Live = Started = Lanes;
   Now = State::Ready;
   Again = false;
+  HasWaited = !Block->launch().BeginsEarly;
   EndedAt = NoStatement;
   WaitingFor = NoAddress;
   WaitsForCluster = WaitsForRegisters = WaitsForTensor = false;

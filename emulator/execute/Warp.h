@@ -95,6 +95,8 @@ public:
   /// Only in kernels with tcgen05.
   WarpTensor &tensor() { return *Tensor; }
   void wait() { Now = State::Waiting; }
+  /// For the kernels that this one depends on.
+  void waitForGrids() { HasWaited = true; }
   void wake() { Now = State::Ready; }
   /// Repeats the instruction when the warp runs again.
   void repeat() { Again = true; }
@@ -183,6 +185,8 @@ private:
   uint32_t Live = 0, Started = 0;
   uint64_t Steps = 0;
   MemoryRange Recent{}; ///< where the last access was
+  size_t RecentNumber = 0;
+  bool HasWaited = true; ///< griddepcontrol.wait, or it begins in its turn
   GlobalShadow::Cache Near;
   /// What the last fence of the device's scope put before later strong writes,
   /// and what strong reads found that no fence has followed yet.

@@ -98,8 +98,19 @@ uint8_t *Warp::locateDevice(const Instruction &I, uint64_t Address,
                      addressText(Block->launch(), Address) +
                          (R ? ", cross its end" : ""));
     Recent = *R;
+    RecentNumber = size_t(R - Block->launch().Memory->data());
   }
   bool Writes = Use == MemoryUse::Write || Use == MemoryUse::Atomic;
+  if (!HasWaited && (Writes || Recent.Written)) {
+    report(FindingKind::BeforeGridWait, I, Lane,
+           std::string(Writes ? "writes to " : "reads what a kernel wrote, ") +
+               addressText(Block->launch(), Address) +
+               ", while kernels that it depends on may still run");
+    return nullptr;
+  }
+  if (Writes)
+    Block->launch().Written[RecentNumber].store(true,
+                                                std::memory_order_relaxed);
   if (Writes && Recent.ReadOnly) {
     report(FindingKind::WriteToReadOnly, I, Lane,
            placeOf(Block->launch(), Address) + " is .const");

@@ -228,6 +228,19 @@ bool decodeHint(Decoder &, const ptx::Statement &S, Modifiers &M,
   return true;
 }
 
+void waitForGrids(Warp &W, const Instruction &, uint32_t) { W.waitForGrids(); }
+
+/// griddepcontrol: all kernels in front have ended, but what comes before the
+/// wait must not rely on it. When dependents begin is not modelled.
+bool decodeGridDependency(Decoder &D, const ptx::Statement &, Modifiers &M,
+                          Instruction &I) {
+  bool IsWait = M.take("wait");
+  if (!IsWait && !M.take("launch_dependents"))
+    return D.fail("'griddepcontrol' is neither a wait nor a launch");
+  I.Run = IsWait ? waitForGrids : nothing;
+  return true;
+}
+
 void makePolicy(Warp &W, const Instruction &I, uint32_t Mask) {
   auto *Out = W.row<uint64_t>(I.Target[0]);
   forEachLane(Mask, [&](unsigned L) { Out[L] = 0; });
@@ -264,8 +277,9 @@ void addMoves(OpcodeTable &Table) {
   Table["cvta"] = decodeConvertAddress;
   Table["isspacep"] = decodeIsInSpace;
   for (const char *Name : {"nanosleep", "prefetch", "prefetchu", "discard",
-                           "applypriority", "pmevent", "griddepcontrol"})
+                           "applypriority", "pmevent"})
     Table[Name] = decodeHint;
+  Table["griddepcontrol"] = decodeGridDependency;
   Table["createpolicy"] = decodePolicy;
   Table["trap"] = decodeTrap;
   Table["brkpt"] = decodeTrap;

@@ -193,6 +193,22 @@ struct LowerCachePolicy : TilePattern<CachePolicyOp> {
   }
 };
 
+struct LowerGridDependencyWait : TilePattern<GridDependencyWaitOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(GridDependencyWaitOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    // Not the intrinsics, which LLVM takes for ones that memory does not matter
+    // to: loads would move across them.
+    Rewriter.replaceOpWithNewOp<LLVM::InlineAsmOp>(
+        Op, TypeRange(), ValueRange(),
+        "griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;",
+        "~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
+        LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    return success();
+  }
+};
+
 struct LowerCpAsyncVector : TilePattern<CpAsyncVectorOp> {
   using TilePattern::TilePattern;
   LogicalResult
@@ -342,8 +358,8 @@ struct LowerStoreVector : TilePattern<StoreVectorOp> {
 void kpc::tile::populateRingPatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
-  Patterns
-      .add<LowerWarp, LowerCpAsyncRows, LowerCachePolicy, LowerCpAsyncVector,
-           LowerLoadVector, LowerLoadMatrix, LowerStoreVector>(
-          Types, Patterns.getContext(), Place);
+  Patterns.add<LowerWarp, LowerCpAsyncRows, LowerCachePolicy,
+               LowerGridDependencyWait, LowerCpAsyncVector, LowerLoadVector,
+               LowerLoadMatrix, LowerStoreVector>(Types, Patterns.getContext(),
+                                                  Place);
 }

@@ -137,7 +137,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
   LogicalResult lower(gpu::GPUFuncOp Kernel) {
     MLIRContext *Context = &getContext();
     if (failed(verifyRoles(Kernel)) || failed(verifyPairs(Kernel)) ||
-        failed(verifyRings(Kernel)))
+        failed(verifyRings(Kernel)) || failed(verifyEarlyCopies(Kernel)))
       return failure();
     keepPairs(Kernel);
     keepAddressesOfRings(Kernel);

@@ -136,6 +136,9 @@ mlir::LogicalResult verifyRoles(mlir::gpu::GPUFuncOp Kernel);
 /// Whether each warp's ring is filled, waited for and freed in step.
 mlir::LogicalResult verifyRings(mlir::gpu::GPUFuncOp Kernel);
 
+/// Whether a kernel copies weights alone before it waits for other kernels.
+mlir::LogicalResult verifyEarlyCopies(mlir::gpu::GPUFuncOp Kernel);
+
 /// Marks rings whose cursors are addresses, and not bytes in the ring.
 inline constexpr llvm::StringLiteral AddressesName = "addresses";
 

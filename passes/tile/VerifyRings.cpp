@@ -115,16 +115,20 @@ private:
                << Now.Acquired + Now.Committed << " are being filled, "
                << Now.Held << " are read, and " << Now.Released
                << " are released but not free before the next 'tile.wait'";
-      if (Now.Acquired != 0)
-        return Op.emitOpError("expected the stage before to be committed: a "
-                              "group has the copies of one stage");
-      if (!isAt(Op.getOperand(1), Now.Oldest + Now.Committed))
+      if (!isAt(Op.getOperand(1), Now.Oldest + Now.Committed + Now.Acquired))
         return Op.emitOpError("expected the place after the stage that was "
-                              "committed last");
+                              "acquired last");
       ++Now.Acquired;
-    } else if (isa<CommitOp>(Op)) {
-      if (Now.Acquired-- == 0)
+    } else if (auto Commit = dyn_cast<CommitOp>(Op)) {
+      if (Now.Acquired == 0)
         return Op.emitOpError("expected a stage that was acquired before");
+      // A group has all copies since the one before: those of younger stages,
+      // too, which only waits longer than it must.
+      auto Acquire = Commit.getStage().getDefiningOp<AcquireOp>();
+      if (!Acquire || !isAt(Acquire.getCursor(), Now.Oldest + Now.Committed))
+        return Op.emitOpError("expected stages to be committed in the order "
+                              "in which they were acquired");
+      --Now.Acquired;
       ++Now.Committed;
     } else if (auto Wait = dyn_cast<WaitOp>(Op)) {
       int64_t Younger = Now.Committed - 1, Left = int32_t(Wait.getInFlight());

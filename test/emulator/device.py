@@ -45,12 +45,16 @@ def main():
     waits = folder / "waits.kpc"
     for form in (["-o", waits], ["--emit", "ptx", "-o", folder / "waits.ptx"]):
         run(0, [], "compile", model, "--arch", "sm_90a", "--line-info", *form, "--no-cache", "--quiet")
+    texts = {}
     for part in re.split(r"(?m)^(?=\.version)", (folder / "waits.ptx").read_text()):
         if name := re.search(r"\.entry (\w+)", part):
             assert "griddepcontrol.wait;" in part
-            (folder / f"{name[1]}.ptx").write_text(part.replace("griddepcontrol.wait;", ""))
-    environment["KPC_EMULATE_PTX"] = str(folder)
-    run(1, ["but does not wait for them (griddepcontrol.wait) first"], "run", waits, "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_90a")
+            texts[name[1]] = part
+    for last, finding in (("", "but does not wait for them (griddepcontrol.wait)"), ("griddepcontrol.wait;", "before-grid-wait")):
+        for name, part in texts.items():
+            (folder / f"{name}.ptx").write_text(part.replace("griddepcontrol.wait;", "").replace("ret;", last + " ret;"))
+        environment["KPC_EMULATE_PTX"] = str(folder)
+        run(1, [finding], "run", waits, "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_90a")
     del environment["KPC_EMULATE_PTX"]
     # A finding names the ONNX nodes, and with --line-info the line of the kernel's text.
     run(0, [], "compile", model, "--arch", "sm_90a", "--line-info", "-o", folder / "lines.kpc", "--no-cache", "--quiet")

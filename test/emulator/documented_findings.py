@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-DEFAULTS = {"threads": "32", "blocks": "1", "cluster": "", "target": "sm_90a", "seconds": "60"}
+DEFAULTS = {"threads": "32", "blocks": "1", "cluster": "", "target": "sm_90a", "seconds": "60", "early": ""}
 
 
 def kernel(body, launch):
@@ -42,7 +42,7 @@ def run(program, body, folder):
     text.write_text(kernel(body, launch))
     (folder / "in").write_bytes(bytes(4096))
     done = subprocess.run([program, text, "--entry", "k", "--grid", launch["blocks"], "--block", launch["threads"],
-                           "--time-limit", launch["seconds"], "--arg",
+                           "--time-limit", launch["seconds"], *(["--begins-early"] if launch["early"] else []), "--arg",
                            f"in:{folder / 'in'}", "--arg", f"out:256:{folder / 'out'}"], capture_output=True, text=True, timeout=60)
     return done.stdout + done.stderr
 

@@ -35,7 +35,7 @@ constexpr const char *Usage =
     "usage: kpc-emulate FILE.ptx [--entry NAME] [--grid X[,Y[,Z]]] [--block "
     "X[,Y[,Z]]]\n"
     "                   [--shared BYTES] [--threads N] [--time-limit SECONDS] "
-    "[--fast] [--stats]\n"
+    "[--fast] [--stats] [--begins-early]\n"
     "                   [--arg ARG]...\n"
     "  without --entry the text is checked and its kernels are listed\n"
     "  ARG: i8:N i16:N i32:N i64:N f32:X f64:X   a value\n"
@@ -43,6 +43,8 @@ constexpr const char *Usage =
     "       inout:FILE:TO  the same, written to TO afterwards\n"
     "       out:BYTES:TO   a fresh buffer, written to TO afterwards\n"
     "       hex:DIGITS     bytes of a parameter\n"
+    "  --begins-early: it may run before kernels that it depends on have "
+    "ended\n"
     "  --fast: do not look for races and uninitialised shared memory\n"
     "exit codes: 0 the kernel ended; 1 a finding, or a text that is refused;\n"
     "            2 a wrong use; 3 the time limit\n";
@@ -110,6 +112,8 @@ int readOptions(int Count, char **Words, Options &O) {
     }
     if (Word == "--fast") {
       O.Launch.Strict = false;
+    } else if (Word == "--begins-early") {
+      O.Shape.BeginsEarly = true;
     } else if (Word == "--stats") {
       O.Statistics = true;
     } else if (!Word.starts_with("--")) {

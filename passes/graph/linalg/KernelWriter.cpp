@@ -21,10 +21,6 @@ using namespace kpc;
 using namespace kpc::graph;
 using kpc::shape::Expr;
 
-/// What is worth to be asked for ahead of a kernel's turn; see
-/// codegen/nvptx/EarlyLaunch.cpp.
-static constexpr int64_t LeastPrefetched = 64 << 10;
-
 /// The bytes of memory that a region's argument reads, if it is a weight of
 /// some size which a GEMM or a convolution reads whole; else 0. No kernel of a
 /// run writes weights. Tables that are gathered from are read here and there.
@@ -43,10 +39,8 @@ static int64_t weightBytes(RegionOp Region, BlockArgument Argument,
   int64_t Elements = 1;
   for (const Expr &Dim : Memory.getDims())
     Elements *= Dim.asConstant().value_or(0);
-  int64_t Bytes = Elements *
-                  storedType(Memory.getElementType()).getIntOrFloatBitWidth() /
-                  8;
-  return Bytes >= LeastPrefetched ? Bytes : 0;
+  return Elements *
+         storedType(Memory.getElementType()).getIntOrFloatBitWidth() / 8;
 }
 
 /// Whether no kernel of a run is in front of this one, as it reads weights and

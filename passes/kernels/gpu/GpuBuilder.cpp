@@ -75,7 +75,8 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
                       B.getContext(), Grid,
                       B.getDenseI32ArrayAttr(Launch.Block), Launch.SharedBytes,
                       std::max<int64_t>(Launch.Cluster, 1),
-                      Launch.NoEarlyPdlTrigger, Launch.PrefetchesPart));
+                      Launch.NoEarlyPdlTrigger, Launch.PrefetchesPart,
+                      Launch.NoEarlyStart));
   if (Launch.ResidentBlocks > 0)
     Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     B.getI32IntegerAttr(Launch.ResidentBlocks));

@@ -37,6 +37,10 @@ struct GpuLaunch {
   /// has ended. Blocks of a dependent that wait lie unevenly on the
   /// multiprocessors, which costs long blocks more than a launch takes.
   bool NoEarlyPdlTrigger = false;
+  /// PDL: the kernel itself begins when those that it depends on have ended.
+  /// For the same reason: one of few blocks, whose time is that of the
+  /// multiprocessor with most of them.
+  bool NoEarlyStart = false;
   /// Of weights that are too large to be prefetched as a whole, the first part
   /// is.
   bool PrefetchesPart = false;

@@ -161,12 +161,16 @@ Status CudaGraph::addConditional(const BoundSteps &B, uint32_t Step,
   return success();
 }
 
-bool CudaGraph::launchesEarly(const BoundStep &S) const {
-  return !Options.NoEarlyLaunch && driver()->GraphAddDependencies &&
-         S.Kind == StepKind::Launch &&
-         Target.kernels()->Get(S.Kernel)->early_launch() &&
+// Whether kernels that depend on the step may begin before its end.
+bool CudaGraph::maySignalEarly(const BoundStep &S) const {
+  return S.Kind == StepKind::Launch &&
          // Blocks that wait for each other want the device to themselves.
          !Target.kernels()->Get(S.Kernel)->cooperative();
+}
+
+bool CudaGraph::launchesEarly(const BoundStep &S) const {
+  return !Options.NoEarlyLaunch && driver()->GraphAddDependencies &&
+         maySignalEarly(S) && Target.kernels()->Get(S.Kernel)->early_launch();
 }
 
 // The programmatic edges of a kernel: from kernels that let it begin early, for
@@ -189,9 +193,10 @@ Status CudaGraph::addNode(const BoundSteps &B, uint32_t Step,
   const BoundStep &S = B.Steps[Step];
   std::span<const uint32_t> Earlier = Waits[Step];
   // All or none: what a kernel that waits for copies as well gains is little.
+  // A kernel that itself began late may let others begin early.
   bool Early = !Earlier.empty() && launchesEarly(S) &&
                std::all_of(Earlier.begin(), Earlier.end(), [&](uint32_t I) {
-                 return launchesEarly(B.Steps[I]);
+                 return maySignalEarly(B.Steps[I]);
                });
   std::vector<GraphNode> After;
   if (!Early)

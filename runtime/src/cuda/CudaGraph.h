@@ -220,6 +220,7 @@ private:
                          const std::vector<Condition> &Handles);
   Status addConditional(const BoundSteps &B, uint32_t Step,
                         const std::vector<Condition> &Handles);
+  bool maySignalEarly(const BoundStep &S) const;
   bool launchesEarly(const BoundStep &S) const;
   Status addEarlyLaunches(uint32_t Step, std::span<const uint32_t> Earlier);
   Status addNode(const BoundSteps &B, uint32_t Step, StepParams &Params);

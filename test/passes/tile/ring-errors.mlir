@@ -270,7 +270,7 @@ gpu.module @m {
     %c = tile.cursor of %ring : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%a] : !ring, !tile.stage<free>
-    // expected-error @below {{'tile.acquire' op expected the place after the stage that was committed last}}
+    // expected-error @below {{'tile.acquire' op expected the place after the stage that was acquired last}}
     %b = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
     tile.commit %ring[%b] : !ring, !tile.stage<free>
     gpu.return
@@ -298,15 +298,15 @@ gpu.module @m {
 
 !ring = !tile.pipe<3 of [!tile.smem<[16, 64], f16>]>
 gpu.module @m {
-  gpu.func @two_at_once() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
+  gpu.func @committed_out_of_order() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [32, 1, 1]>} {
     %ring = tile.pipe cp_async warps 1 : !ring
     %c = tile.cursor of %ring : !ring
     %next = tile.next %ring[%c] : !ring
     %a = tile.acquire %ring[%c] : !ring -> !tile.stage<free>
-    // expected-error @below {{'tile.acquire' op expected the stage before to be committed: a group has the copies of one stage}}
     %b = tile.acquire %ring[%next] : !ring -> !tile.stage<free>
-    tile.commit %ring[%a] : !ring, !tile.stage<free>
+    // expected-error @below {{'tile.commit' op expected stages to be committed in the order in which they were acquired}}
     tile.commit %ring[%b] : !ring, !tile.stage<free>
+    tile.commit %ring[%a] : !ring, !tile.stage<free>
     gpu.return
   }
 }

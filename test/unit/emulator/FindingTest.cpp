@@ -336,6 +336,26 @@ TEST(Finding, UseAfterFree) {
                "freed before this launch (argument 0, 'in')"));
 }
 
+TEST(Finding, BeforeGridWait) {
+  std::string Wait = "griddepcontrol.wait; ",
+              Read = "ld.global.u32 %r2, [%rd2]; ",
+              Write = "st.global.u32 [%rd3], %r1; ";
+  kpc::emulator::test::Setup Early{.Input = std::vector<uint32_t>(32),
+                                   .BeginsEarly = true};
+  // Constants may be read at once, but nothing is written.
+  EXPECT_EQ(run(Read + Wait + Write, Early).finding(), "");
+  EXPECT_EQ(run(Write + Wait, Early).finding(), "before-grid-wait");
+  Early.InputWritten = true;
+  EXPECT_EQ(run(Wait + Read + Write, Early).finding(), "");
+  EXPECT_EQ(run(Read + Wait + Write, Early).text(),
+            at("before-grid-wait", "ld.global.u32", "0",
+               "reads what a kernel wrote, 0x…, byte 0 of an allocation of 128 "
+               "bytes (argument 0, 'in'), while kernels that it depends on may "
+               "still run"));
+  Early.BeginsEarly = false;
+  EXPECT_EQ(run(Read + Write, Early).finding(), "");
+}
+
 TEST(GlobalRace, BlocksAreNotOrdered) {
   kpc::emulator::test::Setup Two{.OutputWords = 64, .Threads = 1, .Blocks = 2};
   std::string Rank = "mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd4, %r2, 4;"

@@ -50,7 +50,10 @@ Outcome run(const std::string &Body, const Setup &S) {
     std::memset(reinterpret_cast<void *>(Buffers[1]), 0, S.OutputWords * 4);
   std::vector<uint8_t> Parameters(sizeof Buffers);
   std::memcpy(Parameters.data(), Buffers, sizeof Buffers);
+  if (S.InputWritten)
+    Memory.markWritten(Buffers[0]);
   LaunchShape Shape;
+  Shape.BeginsEarly = S.BeginsEarly;
   Shape.Grid[0] = S.Blocks;
   Shape.Block[0] = S.Threads;
   Out.Trouble = launch(*M->find("k"), Shape, Parameters, Memory,

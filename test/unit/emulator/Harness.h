@@ -38,7 +38,9 @@ struct Setup {
   uint64_t Seed = 1;
   bool Zeroed = false; ///< the output, before the run
   std::string Target = "sm_90a";
-  double Seconds = 0; ///< that it may take; 0: any
+  double Seconds = 0;        ///< that it may take; 0: any
+  bool BeginsEarly = false;  ///< the launch, before others have ended
+  bool InputWritten = false; ///< by a kernel, before the launch
 };
 
 struct Outcome {

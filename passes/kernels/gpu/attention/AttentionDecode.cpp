@@ -458,6 +458,9 @@ LogicalResult AttentionDecode::emit(GpuLaunch &Launch) {
       (Tiles * A.Groups * A.Batch * Expr(S.Blocks * S.Splits)).str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
   Launch.Cluster = int32_t(S.Blocks);
+  // Blocks that begin while a GEMM runs lie where it leaves room, several on
+  // one multiprocessor (docs/kernels/decode.md).
+  Launch.NoEarlyStart = true;
   // Left to its own judgement ptxas 13.0 keeps to 80 registers, and spills.
   Launch.ResidentBlocks = 1;
   return Result;

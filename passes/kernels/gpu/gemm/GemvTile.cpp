@@ -376,9 +376,7 @@ Value GemvTile::rowsFrom(Value First, Value Begin) {
   FirstRow = First;
   RowsHere = least(sub(Rows, First), W.index(stageRows()));
   Value Start = W.index(0), Step = W.index(1);
-  Place Ahead = {Begin, Start, Start};
-  for (int64_t Stage = 0; Stage + 1 < S.Stages; ++Stage)
-    Ahead = fill(Ahead);
+  Place Ahead = fillRing(Begin);
   auto EachSlice = [&](Value, ValueRange In) {
     auto Full = tile::StageType::get(W.B.getContext(), tile::StageState::Full);
     Value Token = tile::WaitOp::create(W.B, W.Loc, Full, Ring, In[0],
@@ -412,6 +410,7 @@ Value GemvTile::rowsFrom(Value First, Value Begin) {
 LogicalResult GemvTile::emit(bool SeveralTiles) {
   W.B.getContext()->loadDialect<tile::TileDialect>();
   prepare();
+  CopiesBeforeWait = On.StartsEarly && readsConstantWeights();
   Value Start = W.index(0);
   Value Begin = tile::CursorOp::create(
       W.B, W.Loc, tile::CursorType::get(W.B.getContext()), Ring);

@@ -54,6 +54,7 @@ public:
   struct Chip {
     bool KeepsWeights; ///< the second cache may hold them until the next run
     bool ConvertsFp8;  ///< cvt.rn.f16x2.e4m3x2
+    bool StartsEarly;  ///< before the kernels that it depends on have ended
   };
   GemvTile(GpuWriter &W, const GemmMatch &P, const schedule::GemvSchedule &S,
            Chip On)
@@ -123,7 +124,12 @@ private:
   void copyWeightsAlongColumns(const Stage &To, const Place &From);
   void copyWeightsAlongK(const Stage &To, const Place &From);
   void copyRows(const Stage &To, const Place &From);
+  bool readsConstantWeights() const;
+  Stage acquire(const Place &At);
+  void copyWeights(const Stage &To, const Place &From);
+  Place after(const Place &At);
   Place fill(Place Next);
+  Place fillRing(mlir::Value Begin);
   mlir::Value next(mlir::Value At);
 
   // Of codes: GemvTileCodes.cpp.
@@ -199,6 +205,7 @@ private:
   const Chip On;
   std::optional<CodeNumbers> Numbers; ///< of codes
   bool KContiguous = false, HasLower = true;
+  bool CopiesBeforeWait = false; ///< weights, while earlier kernels still run
   mlir::Value Rows, Columns, Sum, RowStrideA, StrideB, Tiles, Slices;
   mlir::Value MemoryA, MemoryB, MemorySecondB;
   mlir::Value MemoryScales, MemoryZeros; ///< of codes; those of the second B

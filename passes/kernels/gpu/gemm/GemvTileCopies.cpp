@@ -13,6 +13,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/gemm/GemvTile.h"
 
+#include "dialects/kernel/Kernel.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -224,20 +226,39 @@ Value GemvTile::columnOf(Value First, Value InTile) {
   return W.add(First, InTile);
 }
 
-/// Starts the copies of a slice, if one is left, as one group; the next place.
-GemvTile::Place GemvTile::fill(Place At) {
+/// Whether all that stages hold but rows of x was there before the run.
+bool GemvTile::readsConstantWeights() const {
+  kernel::BuffersAttr Buffers = kernel::buffersOf(P.C.R.Form.Func);
+  auto IsWeight = [&](const Matrix &M) {
+    return Buffers && Buffers.getWeightBytesOf(M.Argument) > 0;
+  };
+  auto AreWeights = [&](const Matrix &Plain,
+                        const std::optional<GemmMatch::TiledCodes> &Codes) {
+    if (!Codes)
+      return IsWeight(Plain);
+    return IsWeight(Codes->Tiles) && IsWeight(Codes->Scales) &&
+           (!Codes->Zeros || IsWeight(*Codes->Zeros));
+  };
+  return AreWeights(P.B, P.Codes) &&
+         (!P.Second || AreWeights(P.Second->B, P.Second->Codes));
+}
+
+GemvTile::Stage GemvTile::acquire(const Place &At) {
   auto Free = tile::StageType::get(W.B.getContext(), tile::StageState::Free);
-  Stage To = tilesOf(tile::AcquireOp::create(W.B, W.Loc, Free, Ring, At.At));
-  W.when(W.less(At.Tile, Tiles), [&] {
-    if (P.Codes)
-      copyCodes(To, At);
-    else if (KContiguous)
-      copyWeightsAlongK(To, At);
-    else
-      copyWeightsAlongColumns(To, At);
-    copyRows(To, At);
-  });
-  tile::CommitOp::create(W.B, W.Loc, Ring, To.Token);
+  return tilesOf(tile::AcquireOp::create(W.B, W.Loc, Free, Ring, At.At));
+}
+
+void GemvTile::copyWeights(const Stage &To, const Place &From) {
+  if (P.Codes)
+    copyCodes(To, From);
+  else if (KContiguous)
+    copyWeightsAlongK(To, From);
+  else
+    copyWeightsAlongColumns(To, From);
+}
+
+/// The place of the next slice, or of the next tile's first.
+GemvTile::Place GemvTile::after(const Place &At) {
   Value Next = W.add(At.Slice, W.index(1));
   Value IsLast =
       arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, Next, Slices);
@@ -247,6 +268,42 @@ GemvTile::Place GemvTile::fill(Place At) {
   Then.Tile = arith::SelectOp::create(W.B, W.Loc, IsLast, Behind, At.Tile);
   Then.Slice = arith::SelectOp::create(W.B, W.Loc, IsLast, Start, Next);
   return Then;
+}
+
+/// Starts the copies of a slice, if one is left, as one group; the next place.
+GemvTile::Place GemvTile::fill(Place At) {
+  Stage To = acquire(At);
+  W.when(W.less(At.Tile, Tiles), [&] {
+    copyWeights(To, At);
+    copyRows(To, At);
+  });
+  tile::CommitOp::create(W.B, W.Loc, Ring, To.Token);
+  return after(At);
+}
+
+/// Starts the copies of all stages but one. Where the kernel begins early, the
+/// weights of these are under way when it waits for the rows of x.
+GemvTile::Place GemvTile::fillRing(Value Begin) {
+  Value Start = W.index(0);
+  Place At = {Begin, Start, Start};
+  if (!CopiesBeforeWait) {
+    for (int64_t Number = 0; Number + 1 < S.Stages; ++Number)
+      At = fill(At);
+    return At;
+  }
+  SmallVector<std::pair<Stage, Place>> Begun;
+  for (int64_t Number = 0; Number + 1 < S.Stages; ++Number) {
+    Stage To = acquire(At);
+    W.when(W.less(At.Tile, Tiles), [&] { copyWeights(To, At); });
+    Begun.emplace_back(To, At);
+    At = after(At);
+  }
+  tile::GridDependencyWaitOp::create(W.B, W.Loc);
+  for (auto &[To, From] : Begun) {
+    W.when(W.less(From.Tile, Tiles), [&] { copyRows(To, From); });
+    tile::CommitOp::create(W.B, W.Loc, Ring, To.Token);
+  }
+  return At;
 }
 
 } // namespace kpc::kernels

@@ -179,7 +179,8 @@ FamilyAnswer queryGpuGemv(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(*No);
   auto P = std::make_shared<GemmMatch>(std::move(*Read));
   GemvShape Shape = shapeOf(*P);
-  GemvTile::Chip On{schedule::fitsCache(Shape, T), target::multipliesFp8(T)};
+  GemvTile::Chip On{schedule::fitsCache(Shape, T), target::multipliesFp8(T),
+                    T.launchesEarly()};
   return FamilyAnswer::offer(
       schedule::rankGemvSchedules(Shape, T),
       [Own, P, On](const GemvSchedule &S, GpuLaunch &Launch) {

@@ -30,4 +30,4 @@
 
 // The loop goes on at its first place in each round, or fills the stage that it reads.
 // RUN: %{build} | sed -E 's/(tile.next %[^ ]*)\[%arg[0-9]+\]/\1[%none]/; s/(%[0-9]+ = tile.cursor)/\1\n%none = tile.cursor/' | not %{lower} 2>&1 | FileCheck %s --check-prefix=PLACE
-// PLACE: 'tile.acquire' op expected the place after the stage that was committed last
+// PLACE: 'tile.acquire' op expected the place after the stage that was acquired last
