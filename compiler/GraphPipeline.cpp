@@ -466,8 +466,7 @@ static void addLegalisation(OpPassManager &Passes,
     // the more copies.
     Channels.FewAlone = !hasIm2col(For);
     Channels.Narrow = isNarrow(Options);
-    // tcgen05 has no tf32 here.
-    Channels.Tf32 = !For.first().Can.Tcgen05 && roundsToTf32(Options, For);
+    Channels.Tf32 = roundsToTf32(Options, For);
     Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
@@ -559,14 +558,14 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   // The host has no launches to save.
   if (Options.Fuse && For.isGpu())
     Passes.addNestedPass<func::FuncOp>(graph::createFuseSiblings());
-  // Of f32: wgmma multiplies what is rounded, mma.sync the rest.
+  // Of f32: wgmma and tcgen05 multiply what is rounded, mma.sync the rest.
   bool Rounds = roundsToTf32(Options, For),
        TurnsF32 = Rounds || (!isNarrow(Options) && multipliesF32(Options, For));
   if (hasTensorCores(For)) {
     graph::KMajorOperandsOptions Operands;
     Operands.Tf32 = TurnsF32;
     Operands.Split = !Rounds;
-    Operands.Wgmma = hasWgmma(For);
+    Operands.Wgmma = hasIm2col(For);
     Operands.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createKMajorOperands(Operands));
     graph::PadLeadingDimensionOptions Rows;

@@ -59,7 +59,9 @@ static std::string elementNames(func::FuncOp Kernel, ArrayRef<int64_t> Which) {
 }
 
 static bool multipliesTf32(const CompiledKernel &Kernel) {
-  return StringRef(Kernel.Ptx).contains(".tf32");
+  // By mma.sync and wgmma a type of the instruction, by tcgen05 its kind.
+  StringRef Ptx = Kernel.Ptx;
+  return Ptx.contains(".tf32") || Ptx.contains("kind::tf32");
 }
 
 bool kpc::roundsToTf32(func::FuncOp Kernel, const CompiledKernel &Compiled) {

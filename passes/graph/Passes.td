@@ -427,7 +427,7 @@ def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> 
 def KMajorOperands : Pass<"k-major-operands", "::mlir::func::FuncOp"> {
   let summary = "Turns operands of fp32 and of 8 bits of GEMMs and filters of convolutions, so that K is contiguous";
   let description = [{
-    wgmma multiplies tf32 and 8 bits only where both operands are contiguous along K, and
+    Kernels by wgmma and tcgen05 multiply tf32 and 8 bits only where both operands are contiguous along K, and
     mma.sync reads tf32 best so, and integers of 8 bits in no other way. A weight that one op of a region reads in
     another order gets a step in its recipe, and the region a transpose, which
     is a view. With `wgmma`, filters of convolutions become `[taps, O, C]`, and
@@ -436,7 +436,7 @@ def KMajorOperands : Pass<"k-major-operands", "::mlir::func::FuncOp"> {
     4096³ on an H200, mma.sync takes 950 us, wgmma 335 and the copy 35.
   }];
   let options = [
-    Option<"Wgmma", "wgmma", "bool", "false", "The target has wgmma">,
+    Option<"Wgmma", "wgmma", "bool", "false", "The target has wgmma or tcgen05">,
     Option<"Tf32", "tf32", "bool", "true", "Tensor cores multiply operands of fp32; else they stay as they are">,
     Option<"Split", "split", "bool", "false", "Operands of fp32 are not rounded to tf32 but split, by mma.sync alone">,
     Option<"LeastUses", "least-uses", "int64_t", "512", "Multiply-adds of each element that is copied">,

@@ -101,7 +101,7 @@ std::optional<double> costOf(const Shape &S, const target::Target &T) {
   if (!S.IsExact && (S.ElementBytes == 2 || S.KIsInner)) {
     if (T.Can.Wgmma)
       Take(schedule::rankGemmSchedules(Gemm, T));
-    if (T.Can.Tcgen05 && S.ElementBytes == 2)
+    if (T.Can.Tcgen05)
       Take(schedule::rankBlackwellSchedules(Gemm, T));
   }
   return Best;

@@ -56,12 +56,16 @@ namespace {
 constexpr double OperationsPerCycle = 8192;
 
 /// The same of what is multiplied, as the chip's rates are: of FP8 twice as
-/// many. Two elements of FP4 in a byte count as one.
+/// many. Two elements of FP4 in a byte count as one. Of tf32 half as many: an
+/// instruction has 32 bytes of K in either type, and a B200's rates say so,
+/// too.
 double operationsPerCycle(const GemmShape &Shape, const target::Target &T) {
   double OfFp8 = OperationsPerCycle * T.Cost.Fp8 / T.Cost.Fp16;
   if (Shape.IsFp4)
     return OfFp8 * T.Cost.Fp4 / (2 * T.Cost.Fp8);
-  return Shape.ElementBytes == 1 ? OfFp8 : OperationsPerCycle;
+  return Shape.ElementBytes == 1   ? OfFp8
+         : Shape.ElementBytes == 4 ? OperationsPerCycle / 2
+                                   : OperationsPerCycle;
 }
 // Nothing here was measured on a chip with tcgen05: the rest is what an H200
 // showed, until somebody does.

@@ -18,12 +18,15 @@ models = emulated.device_models("convolutions")
 
 MOST_PLACES = 20_000  # of all images: more take long here
 NARROW = 32  # fewer outputs are for tiles of mma.sync
+TF32 = next(number for number, shape in enumerate(models.SMALL) if shape.type == "tf32" and shape.groups == 1)
 # By tcgen05, alone and as pairs: slices of each width, whole and ragged tiles, one to three spatial dimensions; by their places in SMALL.
 BLACKWELL = [(0, "conv 128x64x64 stages 2 group_m 1"), (0, "conv 256x128x64 stages 2 group_m 1 pair"), (1, "conv 128x128x64 stages 3 group_m 2"),
              (2, "conv 128x64x32 stages 4 group_m 1"), (2, "conv 256x256x16 stages 3 group_m 1 pair"), (3, "conv 128x64x16 stages 5 group_m 1"),
              (5, "conv 256x128x64 stages 3 group_m 2 pair"), (6, "conv 256x128x32 stages 2 group_m 1 pair"), (7, "conv 128x192x32 stages 3 group_m 1"),
              (7, "conv 256x256x32 stages 2 group_m 1 pair"), (10, "conv 128x256x64 stages 3 group_m 2"), (10, "conv 256x256x64 stages 2 group_m 4 pair"),
-             (12, "conv 128x128x32 stages 3 group_m 2"), (12, "conv 256x128x16 stages 4 group_m 1 pair"), (13, "conv 256x128x16 stages 2 group_m 2 pair")]
+             (12, "conv 128x128x32 stages 3 group_m 2"), (12, "conv 256x128x16 stages 4 group_m 1 pair"), (13, "conv 256x128x16 stages 2 group_m 2 pair"),
+             # In tf32, of which a line holds half as many.
+             (TF32, "conv 128x64x32 stages 3 group_m 1"), (TF32, "conv 256x128x16 stages 2 group_m 1 pair"), (TF32, "conv 128x64x8 stages 5 group_m 2")]
 
 # Phases of transposed convolutions, whose tiles leave out the taps that they lack: tiles of one phase and of several, clusters, steps of four
 # whose phases have one tap or two, three dimensions, tf32.
@@ -34,8 +37,8 @@ PHASES = [models.Case((5, 7), 16, 64, (3, 3), 2, (1,) * 4, batch=2, transposed=T
 PHASES_BY = {"sm_90a": [(0, "conv 64x64x16 stages 4 group_m 1"), (0, "conv 128x192x16 stages 3 group_m 2"), (0, "conv 64x64x16 stages 4 group_m 1 cluster 2"),
                         (0, "conv 64x64x16 stages 4 group_m 1 split_k 2"), (1, "conv 64x64x32 stages 3 group_m 1"), (1, "conv 64x128x16 stages 5 group_m 2"),
                         (2, "conv 64x64x16 stages 4 group_m 1"), (2, "conv 64x128x16 stages 2 group_m 1"), (3, "conv 64x64x32 stages 3 group_m 1")],
-             "sm_100a": [(0, "conv 128x64x16 stages 4 group_m 1"), (0, "conv 256x128x16 stages 3 group_m 1 pair"), (2, "conv 128x64x16 stages 4 group_m 1"),
-                         (3, "conv 128x64x32 stages 3 group_m 1")]}
+             "sm_100a": [(0, "conv 128x64x16 stages 4 group_m 1"), (0, "conv 256x128x16 stages 3 group_m 1 pair"), (1, "conv 128x64x32 stages 3 group_m 1"),
+                         (1, "conv 256x128x16 stages 3 group_m 1 pair"), (2, "conv 128x64x16 stages 4 group_m 1"), (3, "conv 128x64x32 stages 3 group_m 1")]}
 
 
 def case(shape, schedule=""):

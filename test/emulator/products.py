@@ -58,7 +58,11 @@ RESIDUALS = {"residual": ("gemm 128x128x64 stages 4 group_m 2 residual", "fp16",
 BLACKWELL = {"alone": ("gemm 128x128x64 stages 2 group_m 2", ("fp16", 300, 400, 264, True, False, False)),
              "wide": ("gemm 128x192x64 stages 3 group_m 1", ("bf16", 264, 200, 400, False, True, True)),
              "pair": ("gemm 256x128x64 stages 3 group_m 2 pair", ("fp16", 600, 400, 264, True, False, False)),
-             "turned_pair": ("gemm 256x256x64 stages 2 group_m 1 pair", ("bf16", 520, 264, 520, True, True, True))}
+             "turned_pair": ("gemm 256x256x64 stages 2 group_m 1 pair", ("bf16", 520, 264, 520, True, True, True)),
+             # In tf32 a line is 32 elements, and an instruction has eight of them.
+             "tf32_alone": ("gemm 128x192x32 stages 3 group_m 1", ("fp32", 264, 100, 400, True, True, False)),
+             "tf32_pair": ("gemm 256x128x32 stages 3 group_m 2 pair", ("fp32", 600, 132, 264, True, True, False)),
+             "tf32_wide_pair": ("gemm 256x256x32 stages 2 group_m 1 pair", ("fp32", 520, 36, 520, False, True, False))}
 
 
 CODES = {"e4m3": TensorProto.FLOAT8E4M3FN, "e5m2": TensorProto.FLOAT8E5M2, "uint8": TensorProto.UINT8}

@@ -127,6 +127,29 @@ TEST(BlackwellSchedule, Fp8) {
                                      Shape, blackwell()));
 }
 
+/// Stages of 128 bytes of K hold half as many elements, which are multiplied in
+/// the same time: on chips whose rate of tf32 nobody says, too.
+TEST(BlackwellSchedule, Tf32) {
+  GemmShape Shape = Shapes[0];
+  Shape.ElementBytes = Shape.ResultBytes = 4;
+  for (const char *Name : {"sm_100a", "sm_103a", "sm_110a"}) {
+    const target::Target &T = *target::findTarget(Name);
+    std::vector<BlackwellCost> Ranked = rankBlackwellSchedules(Shape, T);
+    ASSERT_FALSE(Ranked.empty());
+    const BlackwellCost &Best = Ranked.front();
+    EXPECT_THAT(Best.Schedule.str(), StartsWith("gemm 256x256x32 stages 5 "));
+    for (const BlackwellCost &One : Ranked)
+      EXPECT_LE(One.Schedule.Stages * (One.Schedule.stageBytes(4) + 16) +
+                    2 * 128 * 64 * 4 + 64,
+                T.Limit.SharedPerBlock);
+    double Operations = 2.0 * 8192 * 8192 * 8192;
+    EXPECT_GT(Operations / Best.Total / 1e6, 0.8 * T.Cost.Fp16 / 2);
+    EXPECT_LT(Operations / Best.Total / 1e6, T.Cost.Fp16 / 2);
+  }
+  EXPECT_FALSE(readBlackwellSchedule("gemm 128x256x64 stages 2 group_m 8",
+                                     Shape, blackwell()));
+}
+
 /// Words of scales have columns of tensor memory behind the accumulators, those
 /// of each stage its own.
 TEST(BlackwellSchedule, BlockScales) {

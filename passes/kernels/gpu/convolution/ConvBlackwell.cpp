@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A convolution of 16-bit values or of FP8 on chips with tensor memory: its
-/// operands (ConvOperands.h) multiplied by tcgen05 (BlackwellGemm.h). In a
-/// pair each block brings pixels of its own rows, and half of the outputs.
+/// A convolution of 16-bit values, of f32 as tf32 or of FP8 on chips with
+/// tensor memory: its operands (ConvOperands.h) multiplied by tcgen05
+/// (BlackwellGemm.h). In a pair each block brings pixels of its own rows, and
+/// half of the outputs.
 ///
 /// Never run on hardware by this project.
 ///

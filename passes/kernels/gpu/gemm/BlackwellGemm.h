@@ -114,12 +114,13 @@ private:
 
 using BlackwellOperands = ColumnsOfPairs<GemmOperands<BlackwellGemm>>;
 
-/// Whether tcgen05 multiplies such operands here: of 16 bits, or of FP8.
+/// Whether tcgen05 multiplies such operands here: of 16 bits, of FP8, or of f32
+/// as tf32.
 inline bool multipliesByTcgen05(const GemmMatch &P) {
-  return P.A.Element.getIntOrFloatBitWidth() == 16 || P.isFp8();
+  return P.A.Element.getIntOrFloatBitWidth() == 16 || P.isFp8() || P.isTf32();
 }
 inline constexpr const char *NotOfTcgen05 =
-    "operands are neither of 16 bits nor FP8";
+    "operands are neither of 16 bits, tf32 nor FP8";
 
 } // namespace kpc::kernels
 

@@ -2,6 +2,7 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefix=SYNC
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_120a %s | FileCheck %s --check-prefix=SLOW
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_89 %s | FileCheck %s --check-prefix=ADA
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s --check-prefix=MEMORY
 
 // The named GEMM, as lower-regions writes it: families of GEMMs ask it, and builders of loops take it as a reduction.
 
@@ -93,9 +94,11 @@ func.func @heads(%a_p: memref<f16>, %b_p: memref<f16>, %d_p: memref<f32>) attrib
   return
 }
 
-// Rounded to tf32. wgmma would want K contiguous in B.
+// Rounded to tf32. wgmma and tcgen05 would want K contiguous in B.
 // CHECK-LABEL: gpu.module @rounded
 // CHECK: kernel.schedule = #kernel.schedule<"mmasync
+// MEMORY-LABEL: gpu.module @rounded
+// MEMORY: kernel.schedule = #kernel.schedule<"mmasync
 // SYNC-LABEL: gpu.module @rounded
 // SYNC: kernel.schedule = #kernel.schedule<"mmasync
 func.func @rounded(%a_p: memref<f32>, %b_p: memref<f32>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
@@ -103,6 +106,30 @@ func.func @rounded(%a_p: memref<f32>, %b_p: memref<f32>, %d_p: memref<f32>) attr
   %a_t = bufferization.to_tensor %a_m restrict : memref<128x64xf32, strided<[64, 1]>> to tensor<128x64xf32>
   %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<f32> to memref<64x128xf32, strided<[128, 1]>>
   %b_t = bufferization.to_tensor %b_m restrict : memref<64x128xf32, strided<[128, 1]>> to tensor<64x128xf32>
+  %d_m = memref.reinterpret_cast %d_p to offset: [0], sizes: [128, 128], strides: [128, 1] : memref<f32> to memref<128x128xf32, strided<[128, 1]>>
+  %e = tensor.empty() : tensor<128x128xf32>
+  %zero = arith.constant 0.0 : f32
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<128x128xf32>) -> tensor<128x128xf32>
+  %d = kernel.gemm %a_t, %b_t tf32 into %zeros : (tensor<128x64xf32>, tensor<64x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  bufferization.materialize_in_destination %d in restrict writable %d_m : (tensor<128x128xf32>, memref<128x128xf32, strided<[128, 1]>>) -> ()
+  return
+}
+
+// The same with K contiguous in B: by wgmma, or by tcgen05, eight elements of K in an instruction.
+// CHECK-LABEL: gpu.module @rounded_along_k
+// CHECK: kernel.schedule = #kernel.schedule<"gemm {{[0-9]+x[0-9]+}}x32 stages
+// MEMORY-LABEL: gpu.module @rounded_along_k
+// MEMORY: kernel.schedule = #kernel.schedule<"gemm {{[0-9]+x[0-9]+}}x32 stages
+// MEMORY: #kernel.tensor_map<buffer = 0, element = tf32, dims = ["64", "128"], strides = ["256"], box = [32, 128], swizzle = 128>
+// MEMORY: #kernel.tensor_map<buffer = 1, element = tf32, dims = ["64", "128"], strides = ["256"], box = [32, {{[0-9]+}}], swizzle = 128>
+// MEMORY: tile.tmem_mma %{{.*}}#0, %{{.*}}#1 transposed into
+// SYNC-LABEL: gpu.module @rounded_along_k
+// SYNC: kernel.schedule = #kernel.schedule<"mmasync
+func.func @rounded_along_k(%a_p: memref<f32>, %b_p: memref<f32>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [128, 64], strides: [64, 1] : memref<f32> to memref<128x64xf32, strided<[64, 1]>>
+  %a_t = bufferization.to_tensor %a_m restrict : memref<128x64xf32, strided<[64, 1]>> to tensor<128x64xf32>
+  %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [64, 128], strides: [1, 64] : memref<f32> to memref<64x128xf32, strided<[1, 64]>>
+  %b_t = bufferization.to_tensor %b_m restrict : memref<64x128xf32, strided<[1, 64]>> to tensor<64x128xf32>
   %d_m = memref.reinterpret_cast %d_p to offset: [0], sizes: [128, 128], strides: [128, 1] : memref<f32> to memref<128x128xf32, strided<[128, 1]>>
   %e = tensor.empty() : tensor<128x128xf32>
   %zero = arith.constant 0.0 : f32
