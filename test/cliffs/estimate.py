@@ -35,14 +35,18 @@ class Time:
 
 def least_bytes(artifact, target, launch, machine):
     """Bytes of the buffers that a launch touches, each once; what a kernel before left in the second cache costs less."""
-    total = 0
+    touched = {}
     for parameter in launch["params"]:
-        if parameter["kind"] == 1:
-            continue
-        buffer = target["buffers"][parameter["buffer"]]
-        size = artifact.size(parameter["length"]) if parameter["length"] != artifacts.NONE else artifact.size(buffer["size"])
+        if parameter["kind"] != 1:
+            # A buffer and the tensor map by which copies go through it are two parameters.
+            part = parameter["buffer"], parameter.get("offset", artifacts.NONE), parameter["length"]
+            touched[part] = touched.get(part, 0) | parameter["access"]
+    total = 0
+    for (number, _, length), access in touched.items():
+        buffer = target["buffers"][number]
+        size = artifact.size(length) if length != artifacts.NONE else artifact.size(buffer["size"])
         near = 0.4 if buffer["kind"] == 3 and size < machine.cache / 2 else 1
-        total += size * near * ((parameter["access"] & 1) + (parameter["access"] >> 1 & 1))
+        total += size * near * ((access & 1) + (access >> 1 & 1))
     return total
 
 

@@ -18,6 +18,7 @@ except ImportError as missing:
 
 import artifact as artifacts
 import cliffs
+import estimate
 import known
 import ptx_text
 import sweep
@@ -129,6 +130,16 @@ class Expecting(unittest.TestCase):
 
     def test_a_kernel_takes_what_its_cost_model_says(self):
         self.assertEqual(self.launched("50.0 us = 50 mma", 4_800_000).microseconds, 50.0)
+
+    def test_a_tensor_map_is_no_buffer_of_its_own(self):
+        param = {"kind": 0, "buffer": 0, "access": 1, "offset": artifacts.NONE, "length": artifacts.NONE}
+        target = {"buffers": [{"kind": 0, "size": 0}, {"kind": 0, "size": 0}]}
+        def least(*params):
+            return estimate.least_bytes(mock.Mock(size=lambda *rest: 100), target, {"params": params}, H200)
+        self.assertEqual(least(param, {**param, "kind": 2}), 100)
+        self.assertEqual(least(param, {**param, "kind": 2, "access": 2}), 200)
+        self.assertEqual(least(param, {**param, "offset": 7}), 200)
+        self.assertEqual(least(param, {**param, "buffer": 1}), 200)
 
     def test_and_no_less_than_its_bytes(self):
         one = self.launched("50.0 us = 50 mma", 480_000_000)
