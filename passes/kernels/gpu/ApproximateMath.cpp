@@ -167,7 +167,8 @@ void markApproximateMath(const FusedKernel &Form) {
   keepQuotients(Func, *Exact);
   unsigned Bits = storedBits(Form, OfFp8);
   Func.walk([&](arith::ArithFastMathInterface Op) {
-    if (!isa<math::ExpOp, math::ErfOp, math::TanhOp, arith::DivFOp>(Op) ||
+    if (!isa<math::ExpOp, math::ErfOp, math::TanhOp, math::PowFOp,
+             arith::DivFOp>(Op) ||
         !Op->getResult(0).getType().isF32() || Exact->contains(Op))
       return;
     addFlag(Op, arith::FastMathFlags::afn);

@@ -423,7 +423,7 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
 } // namespace
 
 static Real powF32(Real X, Real Y) {
-  return narrow(kpc::expand::pow(widen(X), widen(Y), Goal::Single));
+  return kpc::expand::pow(X, Y, Goal::Single);
 }
 static Real powF64(Real X, Real Y) {
   return kpc::expand::pow(X, Y, Goal::Double);
@@ -445,22 +445,22 @@ static void addFunctions(RewritePatternSet &P) {
   addUnary<math::ExpOp>(P, expF32, kpc::expand::exp);
   addUnary<math::Exp2Op>(P, exp2F32, kpc::expand::exp2);
   addUnary<math::ExpM1Op>(P, expm1F32, kpc::expand::expm1);
-  addUnary<math::SinhOp>(P, nullptr, kpc::expand::sinh);
-  addUnary<math::CoshOp>(P, nullptr, kpc::expand::cosh);
+  addUnary<math::SinhOp>(P, sinhF32, kpc::expand::sinh);
+  addUnary<math::CoshOp>(P, coshF32, kpc::expand::cosh);
   addUnary<math::TanhOp>(P, tanhF32, kpc::expand::tanh);
   addUnary<math::LogOp>(P, logF32, kpc::expand::log);
   addUnary<math::Log2Op>(P, nullptr, kpc::expand::log2);
   addUnary<math::Log10Op>(P, nullptr, kpc::expand::log10);
   addUnary<math::Log1pOp>(P, log1pF32, kpc::expand::log1p);
-  addUnary<math::AsinhOp>(P, nullptr, kpc::expand::asinh);
-  addUnary<math::AcoshOp>(P, nullptr, kpc::expand::acosh);
-  addUnary<math::AtanhOp>(P, nullptr, kpc::expand::atanh);
+  addUnary<math::AsinhOp>(P, asinhF32, kpc::expand::asinh);
+  addUnary<math::AcoshOp>(P, acoshF32, kpc::expand::acosh);
+  addUnary<math::AtanhOp>(P, atanhF32, kpc::expand::atanh);
   addUnary<math::SinOp>(P, sinF32, kpc::expand::sin);
   addUnary<math::CosOp>(P, cosF32, kpc::expand::cos);
   addUnary<math::TanOp>(P, tanF32, kpc::expand::tan);
-  addUnary<math::AsinOp>(P, nullptr, kpc::expand::asin);
-  addUnary<math::AcosOp>(P, nullptr, kpc::expand::acos);
-  addUnary<math::AtanOp>(P, nullptr, kpc::expand::atan);
+  addUnary<math::AsinOp>(P, asinF32, kpc::expand::asin);
+  addUnary<math::AcosOp>(P, acosF32, kpc::expand::acos);
+  addUnary<math::AtanOp>(P, atanF32, kpc::expand::atan);
   addBinary<math::Atan2Op>(P, atan2F32, kpc::expand::atan2);
   addUnary<math::ErfOp>(P, erfF32, kpc::expand::erf);
   addUnary<math::ErfcOp>(P, nullptr, kpc::expand::erfc);
@@ -477,6 +477,7 @@ static void addApproximations(RewritePatternSet &P) {
   P.add<Approximate<math::ErfOp, UnaryFn>>(Ctx, approximateErf);
   P.add<Approximate<math::TanhOp, UnaryFn>>(Ctx, approximateTanh);
   P.add<Approximate<arith::DivFOp, BinaryFn>>(Ctx, approximateDivide);
+  P.add<Approximate<math::PowFOp, BinaryFn>>(Ctx, approximatePower);
   P.add<ApproximatePlusOne<math::ErfOp>>(Ctx, approximateOnePlusErf);
   P.add<ApproximatePlusOne<math::TanhOp>>(Ctx, approximateOnePlusTanh);
 }

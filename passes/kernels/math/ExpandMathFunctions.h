@@ -10,7 +10,8 @@
 /// Each function takes f64 unless its name ends in F32. What has no F32 form
 /// is computed in f64 for f32 as well: it is rare in models, and right to the
 /// last place that way. `Goal::Single` takes shorter polynomials, good for a
-/// result that will be rounded to f32.
+/// result that will be rounded to f32. Others need more digits than f32 has and
+/// keep them as sums of two numbers (`Parts`): many GPUs have few units of f64.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_MATH_EXPANDMATHFUNCTIONS_H
@@ -44,15 +45,30 @@ Real tanh(Real X);
 /// e^X * 2^Shift.
 Real scaledExp(Real X, int64_t Shift, Goal G);
 
+/// An unevaluated sum.
+struct Parts {
+  Real High, Low;
+};
+/// The sum of two numbers, the first the greater, and what its rounding lost.
+inline Parts sumOf(Real X, Real Y) {
+  Real Sum = X + Y;
+  return {Sum, (X - Sum) + Y};
+}
+
+// ExpandMathPairs.cpp
+Real sinhF32(Real X);
+Real coshF32(Real X);
+Real asinhF32(Real X);
+Real acoshF32(Real X);
+Real atanhF32(Real X);
+/// A^Y for A >= 0.
+Real powerOfMagnitudeF32(Real A, Real Y);
+
 // ExpandMathLog.cpp
 Real logF32(Real X);
 Real log1pF32(Real X);
 Real log(Real X);
 Real logFor(Real X, Goal G);
-/// An unevaluated sum.
-struct Parts {
-  Real High, Low;
-};
 /// log(X) to about 60 bits; Low has no meaning where High is not finite.
 Parts logInParts(Real X);
 Real log2(Real X);
@@ -62,10 +78,15 @@ Real asinh(Real X);
 Real acosh(Real X);
 Real atanh(Real X);
 
-// ExpandMathTrigonometric.cpp
+// ExpandMathAngles.cpp
 Real sinF32(Real X);
 Real cosF32(Real X);
 Real tanF32(Real X);
+Real asinF32(Real X);
+Real acosF32(Real X);
+Real atanF32(Real X);
+
+// ExpandMathTrigonometric.cpp
 Real sin(Real X);
 Real cos(Real X);
 Real tan(Real X);
@@ -91,6 +112,7 @@ Real approximateExp(Real X);
 Real approximateErf(Real X);
 Real approximateTanh(Real X);
 Real approximateDivide(Real X, Real Y);
+Real approximatePower(Real X, Real Y); // ExpandMathPower.cpp
 Real approximateOnePlusErf(Real X);
 Real approximateOnePlusTanh(Real X);
 /// The addition of 1 that is all that the result of `Op` is for.
@@ -106,6 +128,8 @@ Real erf(Real X);
 Real erfc(Real X);
 
 // ExpandMathPower.cpp
+/// Whether a lane is set.
+mlir::Value anyLane(Mask M);
 Real pow(Real X, Real Y, Goal G);
 Real cbrt(Real X);
 Real rsqrt(Real X);         ///< any type

@@ -16,6 +16,8 @@ namespace kpc::expand {
 /// A^Y for A >= 0. A product y log(a) of hundreds needs that many times the
 /// precision of the result, hence the logarithm in two parts.
 static Real powerOfMagnitude(Real A, Real Y, Goal G) {
+  if (!A.isF64())
+    return powerOfMagnitudeF32(A, Y);
   if (G == Goal::Single)
     return scaledExp(Y * logFor(A, G), 0, G);
   Parts L = logInParts(A);
@@ -27,16 +29,15 @@ static Real powerOfMagnitude(Real A, Real Y, Goal G) {
   return select(E < E.infinity(), fma(E, Low, E), E);
 }
 
-/// C99 F.9.4.4.
-Real pow(Real X, Real Y, Goal G) {
+/// C99 F.9.4.4, of what the power of |X| is.
+static Real powerBy(Real X, Real Y, Real Magnitude) {
   Real A = abs(X);
-  Real Magnitude = powerOfMagnitude(A, Y, G);
   // Infinite powers of 1 (and of -1) are 1.
   Magnitude = select(A == 1.0, 1.0, Magnitude);
   Real HalfY = Y * 0.5;
   Mask Whole = trunc(Y) == Y;
   Mask Odd = Whole & !(trunc(HalfY) == HalfY);
-  Int SignBit = bitsOf(X) & (uint64_t(1) << 63);
+  Int SignBit = bitsOf(X) & (uint64_t(1) << (X.width() - 1));
   Real Signed =
       fromBits(bitsOf(Magnitude) | select(Odd, SignBit, SignBit.like(0)));
   // Finite negative numbers have real powers of whole exponents only.
@@ -44,6 +45,14 @@ Real pow(Real X, Real Y, Goal G) {
   Real R = select(Undefined, X.nan(), Signed);
   R = select(isNaN(X) | isNaN(Y), X + Y, R);
   return select((Y == 0.0) | (X == 1.0), 1.0, R);
+}
+
+Real pow(Real X, Real Y, Goal G) {
+  return powerBy(X, Y, powerOfMagnitude(abs(X), Y, G));
+}
+
+Real approximatePower(Real X, Real Y) {
+  return powerBy(X, Y, approximateExp(Y * logF32(abs(X))));
 }
 
 Real cbrt(Real X) {
@@ -62,8 +71,7 @@ Real roundHalfAway(Real X) {
   return trunc(X + withSign(X.like(BelowHalf), X));
 }
 
-/// Whether any lane is set.
-static mlir::Value any(Mask M) {
+mlir::Value anyLane(Mask M) {
   auto Ty = llvm::dyn_cast<mlir::VectorType>(M.V.getType());
   if (!Ty)
     return M.V;
@@ -98,7 +106,7 @@ static llvm::SmallVector<Int> whileAny(llvm::ArrayRef<Int> State,
   auto Loop = mlir::scf::WhileOp::create(
       B, Types, Initial,
       [&](mlir::OpBuilder &, mlir::Location, mlir::ValueRange Args) {
-        mlir::scf::ConditionOp::create(B, any(Condition(Wrap(Args))), Args);
+        mlir::scf::ConditionOp::create(B, anyLane(Condition(Wrap(Args))), Args);
       },
       [&](mlir::OpBuilder &, mlir::Location, mlir::ValueRange Args) {
         llvm::SmallVector<mlir::Value> Next;

@@ -71,7 +71,7 @@ static std::pair<Int, Int> multiplyWide(Int X, Int Y) { // low, high
 /// X = m * 2^e with an integer m; m * (2^e * 2/pi mod 4) needs only the bits
 /// of 2/pi from 2^(1-e) on (Payne and Hanek, 1983). The product's top two bits
 /// are the quadrant, the others the part of pi/2 beyond it.
-static Angle reduceLarge(Real X, Goal G) {
+static Angle reduceLarge(Real X) {
   Int Bits = bitsOf(X);
   Int Field = shiftRight(Bits, 52) & 0x7FF;
   Int M = (Bits & ((uint64_t(1) << 52) - 1)) | (uint64_t(1) << 52);
@@ -80,22 +80,13 @@ static Angle reduceLarge(Real X, Goal G) {
   Int Position = Field - (1075 + 2 - 64);
   Int Zero = M.like(0);
   Position = select(lessSigned(Position, Zero), Zero, Position);
-  Int High = Zero, Middle = Zero, Last = Zero;
-  if (G == Goal::Single) {
-    // f32 ends at 2^128, where the position is below 192.
-    Position = select(lessSigned(Position, M.like(191)), Position, M.like(191));
-    auto W = windowOfTwoOverPi(Position, 5, 2);
-    High = M * W[0] + multiplyWide(M, W[1]).second;
-    Middle = M * W[1];
-  } else {
-    auto W = windowOfTwoOverPi(Position, 21, 3);
-    auto [L1, H1] = multiplyWide(M, W[1]);
-    auto H2 = multiplyWide(M, W[2]).second;
-    Last = M * W[2];
-    Middle = L1 + H2;
-    Int Carry = select(lessUnsigned(Middle, L1), M.like(1), Zero);
-    High = M * W[0] + H1 + Carry;
-  }
+  auto W = windowOfTwoOverPi(Position, 21, 3);
+  auto [L1, H1] = multiplyWide(M, W[1]);
+  auto H2 = multiplyWide(M, W[2]).second;
+  Int Last = M * W[2];
+  Int Middle = L1 + H2;
+  Int Carry = select(lessUnsigned(Middle, L1), M.like(1), Zero);
+  Int High = M * W[0] + H1 + Carry;
   Int Quadrant = shiftRight(High + (uint64_t(1) << 61), 62);
   Int Fraction = (High << 2) | shiftRight(Middle, 62); // of 2^64, signed
   Int Rest = (Middle << 2) | shiftRight(Last, 62);
@@ -113,25 +104,21 @@ static Angle reduceLarge(Real X, Goal G) {
           select(Negative, Zero - Quadrant, Quadrant)};
 }
 
-static Angle reduce(Real X, Goal G) {
-  Angle S = reduceSmall(X), L = reduceLarge(X, G);
+static Angle reduce(Real X) {
+  Angle S = reduceSmall(X), L = reduceLarge(X);
   Mask Small = abs(X) < MaxCodyWaite;
   return {select(Small, S.R, L.R), select(Small, S.Low, L.Low),
           select(Small, S.Quadrant, L.Quadrant)};
 }
 
-static Real sinOf(const Angle &A, Goal G) {
+static Real sinOf(const Angle &A) {
   Real Z = A.R * A.R;
-  if (G == Goal::Single)
-    return fma(A.R * Z, polynomial(Z, SinShort), A.R);
   Real Tail = fma(A.R * Z, polynomial(Z, SinF64), A.Low);
   return A.R + fma(Z * A.Low, -0.5, Tail);
 }
 
-static Real cosOf(const Angle &A, Goal G) {
+static Real cosOf(const Angle &A) {
   Real Z = A.R * A.R;
-  if (G == Goal::Single)
-    return fma(Z * Z, polynomial(Z, CosShort), fma(Z, -0.5, 1.0));
   Real Half = Z * 0.5;
   Real Top = 1.0 - Half;
   Real Tail = fma(Z * Z, polynomial(Z, CosF64), -(A.R * A.Low));
@@ -143,32 +130,25 @@ static Real finishOdd(Real X, Real Y) {
   return select(X == 0.0, X, select(abs(X) < X.infinity(), Y, X - X));
 }
 
-static Real sinFor(Real X, Goal G) {
-  Angle A = reduce(X, G);
-  Real Y = select(notEqual(A.Quadrant & 1, 0), cosOf(A, G), sinOf(A, G));
+Real sin(Real X) {
+  Angle A = reduce(X);
+  Real Y = select(notEqual(A.Quadrant & 1, 0), cosOf(A), sinOf(A));
   Int Sign = (A.Quadrant & 2) << 62;
   return finishOdd(X, fromBits(bitsOf(Y) ^ Sign));
 }
 
-static Real cosFor(Real X, Goal G) {
-  Angle A = reduce(X, G);
-  Real Y = select(notEqual(A.Quadrant & 1, 0), sinOf(A, G), cosOf(A, G));
+Real cos(Real X) {
+  Angle A = reduce(X);
+  Real Y = select(notEqual(A.Quadrant & 1, 0), sinOf(A), cosOf(A));
   Int Sign = ((A.Quadrant + 1) & 2) << 62;
   return select(abs(X) < X.infinity(), fromBits(bitsOf(Y) ^ Sign), X - X);
 }
 
-static Real tanFor(Real X, Goal G) {
-  Angle A = reduce(X, G);
-  Real S = sinOf(A, G), C = cosOf(A, G);
+Real tan(Real X) {
+  Angle A = reduce(X);
+  Real S = sinOf(A), C = cosOf(A);
   Mask Odd = notEqual(A.Quadrant & 1, 0);
   return finishOdd(X, select(Odd, -C, S) / select(Odd, S, C));
 }
-
-Real sinF32(Real X) { return narrow(sinFor(widen(X), Goal::Single)); }
-Real cosF32(Real X) { return narrow(cosFor(widen(X), Goal::Single)); }
-Real tanF32(Real X) { return narrow(tanFor(widen(X), Goal::Single)); }
-Real sin(Real X) { return sinFor(X, Goal::Double); }
-Real cos(Real X) { return cosFor(X, Goal::Double); }
-Real tan(Real X) { return tanFor(X, Goal::Double); }
 
 } // namespace kpc::expand

@@ -141,23 +141,29 @@ def main():
         log2 = lambda a, f=f: mp.log(f(a), 2)
         weight = lambda a, f=f, bits=bits: 1 + mpf(2) ** (bits + 5 - 31) / f(a)
         fit(name, "f32", log2, weight, 0, mpf(end), degree, f"log2 of {'Phi' if f is share else 'the gate by tanh'} at -a, for {bits} bits, 0 <= a <= {end}")
-    # f64 arithmetic, for results in f32
+    # f32 arithmetic in pairs, for all that is rarer
     pio4 = pi / 4 * (1 + mpf(2) ** -10)
-    fit("SinShort", "f64", odd(mp.sin, mpf(-1) / 6), odd_weight(mp.sin), 0, pio4**2, 3, "(sin(r) - r) / r^3 of r^2, |r| <= pi/4")
     cos_rest = lambda z: (mp.cos(root(z)) - 1 + z / 2) / z**2 if z > mpf(10) ** -12 else mpf(1) / 24
-    fit("CosShort", "f64", cos_rest, lambda z: 1 / (z * z + mpf(10) ** -4), 0, pio4**2, 2, "(cos(r) - 1 + r^2/2) / r^4 of r^2")
+    tan8 = (root(2) - 1) * (1 + mpf(2) ** -10)
+    log_s = lambda z: (2 * mp.atanh(root(z)) - 2 * root(z)) / root(z) ** 3 if z > mpf(10) ** -16 else mpf(2) / 3
+    smax = (high / (2 + high)) ** 2 * (1 + mpf(2) ** -10)
+    log_tail = lambda z: (log_s(z) - mpf(2) / 3) / z if z > mpf(10) ** -12 else mpf(2) / 5
+    fit("SinF32", "f32", odd(mp.sin, mpf(-1) / 6), odd_weight(mp.sin), 0, pio4**2, 3, "(sin(r) - r) / r^3 of r^2, |r| <= pi/4")
+    fit("CosF32", "f32", cos_rest, lambda z: 1 / (z * z + mpf(10) ** -4), 0, pio4**2, 2, "(cos(r) - 1 + r^2/2) / r^4 of r^2")
+    fit("AsinF32", "f32", odd(mp.asin, mpf(1) / 6), odd_weight(mp.asin), 0, mpf("0.2501"), 5, "(asin(x) - x) / x^3 of x^2, |x| <= 1/2")
+    fit("AtanF32", "f32", odd(mp.atan, mpf(-1) / 3), odd_weight(mp.atan), 0, tan8**2, 4, "(atan(x) - x) / x^3 of x^2, |x| <= tan(pi/8)")
+    fit("SinhF32", "f32", odd(mp.sinh, mpf(1) / 6), odd_weight(mp.sinh), 0, mpf("1.001"), 3, "(sinh(x) - x) / x^3 of x^2, |x| <= 1")
+    fit("LogTailF32", "f32", log_tail, lambda z: 1 / (z + mpf(10) ** -8), 0, smax, 2, "((log((1+s)/(1-s)) - 2s) / s^3 - 2/3) / s^2 of s^2")
+    # f64 arithmetic, for results in f32
     fit("ExpShort", "f64", exp_rest, lambda r: mp.exp(r) / (r * r + mpf(10) ** -6), -half, half, 6, "(exp(r) - 1 - r) / r^2, |r| <= ln(2)/2")
     # f64 arithmetic, for results in f64
     fit("ExpF64", "f64", exp_rest, lambda r: mp.exp(r) / (r * r + mpf(10) ** -6), -half, half, 9, "(exp(r) - 1 - r) / r^2, |r| <= ln(2)/2")
     fit("ExpM1F64", "f64", exp_rest, expm1_w, -half, half, 11, "(exp(r) - 1 - r) / r^2, relative to expm1")
-    log_s = lambda z: (2 * mp.atanh(root(z)) - 2 * root(z)) / root(z) ** 3 if z > mpf(10) ** -16 else mpf(2) / 3
-    smax = (high / (2 + high)) ** 2 * (1 + mpf(2) ** -10)
     fit("LogF64", "f64", log_s, lambda z: 1 / (z + mpf(10) ** -8), 0, smax, 6, "(log((1+s)/(1-s)) - 2s) / s^3 of s^2")
     fit("LogShort", "f64", log_s, lambda z: 1 / (z + mpf(10) ** -8), 0, smax, 3, "the same, for results in f32")
     fit("SinF64", "f64", odd(mp.sin, mpf(-1) / 6), odd_weight(mp.sin), 0, pio4**2, 5, "(sin(r) - r) / r^3 of r^2, |r| <= pi/4")
     fit("CosF64", "f64", cos_rest, lambda z: 1 / (z * z + mpf(10) ** -4), 0, pio4**2, 5, "(cos(r) - 1 + r^2/2) / r^4 of r^2")
     fit("AsinF64", "f64", odd(mp.asin, mpf(1) / 6), odd_weight(mp.asin), 0, mpf("0.2501"), 12, "(asin(x) - x) / x^3 of x^2, |x| <= 1/2")
-    tan8 = (root(2) - 1) * (1 + mpf(2) ** -10)
     fit("AtanF64", "f64", odd(mp.atan, mpf(-1) / 3), odd_weight(mp.atan), 0, tan8**2, 11, "(atan(x) - x) / x^3 of x^2, |x| <= tan(pi/8)")
     fit("ErfF64", "f64", lambda z: mp.erf(root(z)) / root(z) - 1 if z > mpf(10) ** -20 else 2 / root(pi) - 1,
         lambda z: mp.erf(root(z)) / root(z) if z > mpf(10) ** -20 else 2 / root(pi), 0, mpf(1), 12, "erf(x) / x - 1 of x^2, |x| <= 1")
@@ -182,6 +188,13 @@ def main():
         parts, rest = [], value
         for _ in range(3):
             parts.append(float(rest))
+            rest -= mpf(parts[-1])
+        print(f"static constexpr double {name}[] = {{{', '.join(p.hex() for p in parts)}}};")
+    print("\n// The same, each rounded to f32.")
+    for name, value in (("PiOver2F32", pi / 2), ("PiOver4F32", pi / 4), ("Ln2F32", ln2), ("TwoThirdsF32", mpf(2) / 3)):
+        parts, rest = [], value
+        for _ in range(3):
+            parts.append(float(round_to(rest, "f32")))
             rest -= mpf(parts[-1])
         print(f"static constexpr double {name}[] = {{{', '.join(p.hex() for p in parts)}}};")
 

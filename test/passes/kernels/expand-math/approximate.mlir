@@ -19,6 +19,17 @@ gpu.module @m {
     return %0 : f32
   }
 
+  // A power is one exponential of a logarithm in f32.
+  // CHECK-LABEL: func.func @power
+  // CHECK-NOT: f64
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+  // CHECK-NOT: f64
+  // CHECK: return
+  func.func @power(%x: f32, %y: f32) -> f32 {
+    %0 = math.powf %x, %y fastmath<afn> : f32
+    return %0 : f32
+  }
+
   // CHECK-LABEL: func.func @gate
   // CHECK-NOT: bitcast
   // CHECK: ex2.approx

@@ -21,9 +21,13 @@ func.func @atan2(%y: f64, %x: f64) -> f64 {
   return %0 : f64
 }
 
-// CHECK-LABEL: func.func @atan_f32(
-// CHECK: arith.truncf %{{.*}} : f64 to f32
-func.func @atan_f32(%x: f32) -> f32 {
+// f32 needs no f64.
+// CHECK-LABEL: func.func @f32(
+// CHECK-NOT: f64
+// CHECK: return
+func.func @f32(%x: f32) -> (f32, f32, f32) {
   %0 = math.atan %x : f32
-  return %0 : f32
+  %1 = math.asin %x : f32
+  %2 = math.acos %x : f32
+  return %0, %1, %2 : f32, f32, f32
 }

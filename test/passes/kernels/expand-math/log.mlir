@@ -38,3 +38,13 @@ func.func @others(%x: f32, %y: f64) -> (f32, f32, f64, f64, f64) {
   %4 = math.atanh %y : f64
   return %0, %1, %2, %3, %4 : f32, f32, f64, f64, f64
 }
+
+// CHECK-LABEL: func.func @inverse_hyperbolic_f32(
+// CHECK-NOT: f64
+// CHECK: return
+func.func @inverse_hyperbolic_f32(%x: f32) -> (f32, f32, f32) {
+  %0 = math.asinh %x : f32
+  %1 = math.acosh %x : f32
+  %2 = math.atanh %x : f32
+  return %0, %1, %2 : f32, f32, f32
+}

@@ -2,17 +2,16 @@
 
 // A power of 0 and a power of 1 is 1, whatever the other operand is, even NaN.
 // CHECK-LABEL: func.func @powf_f32(
-// CHECK-SAME: %[[X32:.*]]: f32, %[[Y32:.*]]: f32
+// CHECK-SAME: %[[X:.*]]: f32, %[[Y:.*]]: f32
 // CHECK-NOT: scf
-// CHECK-DAG: %[[ONE:.*]] = arith.constant 1.000000e+00 : f64
-// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f64
-// CHECK-DAG: %[[X:.*]] = arith.extf %[[X32]] : f32 to f64
-// CHECK-DAG: %[[Y:.*]] = arith.extf %[[Y32]] : f32 to f64
-// CHECK: %[[Y0:.*]] = arith.cmpf oeq, %[[Y]], %[[ZERO]] : f64
-// CHECK: %[[X1:.*]] = arith.cmpf oeq, %[[X]], %[[ONE]] : f64
+// CHECK-NOT: f64
+// CHECK-DAG: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: %[[Y0:.*]] = arith.cmpf oeq, %[[Y]], %[[ZERO]] : f32
+// CHECK: %[[X1:.*]] = arith.cmpf oeq, %[[X]], %[[ONE]] : f32
 // CHECK: %[[ANY:.*]] = arith.ori %[[Y0]], %[[X1]] : i1
-// CHECK: %[[R:.*]] = arith.select %[[ANY]], %[[ONE]], %{{.*}} : f64
-// CHECK: arith.truncf %[[R]] : f64 to f32
+// CHECK: %[[R:.*]] = arith.select %[[ANY]], %[[ONE]], %{{.*}} : f32
+// CHECK: return %[[R]]
 func.func @powf_f32(%x: f32, %y: f32) -> f32 {
   %0 = math.powf %x, %y : f32
   return %0 : f32
