@@ -1,4 +1,5 @@
 // RUN: kpc-opt %s --split-reductions="targets=sm_80 tf32=true" | FileCheck %s
+// RUN: kpc-opt %s --split-reductions=targets=sm_120a | FileCheck %s --check-prefix=LOOPS
 // RUN: kpc-opt %s --split-reductions | FileCheck %s --check-prefix=NONE
 // RUN: not kpc-opt %s --split-reductions=targets=sm_1 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
@@ -7,6 +8,10 @@
 
 module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 64}, u = {min = 1}, k = {min = 1, max = 1000000}}} {
   // One tile: parts of K are a batch, whose sums are added up.
+  // So are those of loops of multiply-adds, where two numbers of tf32 for one of f32 do not pay.
+  // LOOPS-LABEL: func.func @long
+  // LOOPS: graph.matmul %{{.*}} : <[[[P:[0-9]+]], 64, {{[0-9]+}}], f32>, <[[[P]], {{[0-9]+}}, 64], f32>
+  // LOOPS: graph.reduce sum
   // CHECK-LABEL: func.func @long
   // CHECK: %[[A:.*]] = graph.reshape %arg0 : {{.*}} to <[64, [[P:[0-9]+]], [[K:[0-9]+]]], f32>
   // CHECK: %[[TA:.*]] = graph.transpose %[[A]] [1, 0, 2]
