@@ -64,8 +64,8 @@ AttentionBlackwellCost costOf(const AttentionBlackwellSchedule &S,
   double Sm = T.Cost.SmCount;
   double PerMicrosecond = T.Cost.Fp16 * 1e6 / (Sm * OperationsPerCycle);
   auto Rows = double(AttentionBlackwellSchedule::TileRows),
-       Keys = double(S.TileKeys), Depth = double(Shape.Depth),
-       Width = double(Shape.Width), Tiles = double(S.Tiles);
+       Keys = double(S.TileKeys), Depth = double(S.headInTiles(Shape.Depth)),
+       Width = double(S.headInTiles(Shape.Width)), Tiles = double(S.Tiles);
   double Scores = Rows * Keys;
   // Queries and keys come from shared memory for each 16 elements of a head;
   // powers come from tensor memory.
@@ -132,13 +132,15 @@ limitsOf(const AttentionBlackwellCost &C) {
 
 int64_t AttentionBlackwellSchedule::tensorMemoryColumns(
     const AttentionShape &Shape) const {
-  return int64_t(std::bit_ceil(uint64_t(scoreColumns() + Tiles * Shape.Width)));
+  return int64_t(std::bit_ceil(
+      uint64_t(scoreColumns() + Tiles * headInTiles(Shape.Width))));
 }
 
 int64_t
 AttentionBlackwellSchedule::sharedBytes(const AttentionShape &Shape) const {
-  return (tileQueries() * (Shape.Depth + StagedColumns) +
-          Stages * TileKeys * (Shape.Depth + Shape.Width)) *
+  int64_t Depth = headInTiles(Shape.Depth), Width = headInTiles(Shape.Width);
+  return (tileQueries() * (Depth + StagedColumns) +
+          Stages * TileKeys * (Depth + Width)) *
          Shape.ElementBytes;
 }
 
@@ -180,9 +182,12 @@ std::string schedule::whyNoAttentionBlackwell(const AttentionShape &Shape,
                                               const target::Target &T) {
   if (!T.Can.Tcgen05)
     return "the target has no tcgen05";
-  auto IsHead = [](int64_t Size) { return Size == 64 || Size == 128; };
-  if (Shape.ElementBytes != 2 || !IsHead(Shape.Depth) || !IsHead(Shape.Width))
-    return "its heads are not of 64 or 128 elements of 16 bits";
+  // Columns of one product. With a causal mask ptxas 13.0 spills 4 bytes of
+  // what walks 256 columns.
+  const int64_t Most = Shape.Causal ? 192 : 256;
+  if (Shape.ElementBytes != 2 || std::max(Shape.Depth, Shape.Width) > Most)
+    return "its heads are not of at most 256 elements of 16 bits, or 192 with "
+           "a causal mask";
   return {};
 }
 

@@ -36,6 +36,13 @@ struct AttentionBlackwellSchedule {
   /// 128 leave no room for more.
   static constexpr int64_t StagedColumns = 32;
 
+  /// Elements of a head in tiles: whole lines of 128 bytes, of which copies
+  /// fill with zeros what the head does not have.
+  static constexpr int64_t headInTiles(int64_t Size) {
+    constexpr int64_t Line = 64;
+    return (Size + Line - 1) / Line * Line;
+  }
+
   int64_t Tiles = 2;
   int64_t TileKeys = 128;
   int64_t Stages = 2;   ///< of keys, and of values

@@ -63,9 +63,12 @@ MASKS = [(True, ""), (False, "bool"), (True, "float"), (False, "")]
 FORCED = {f"forced_{number}": f"attention_mmasync {cut}" for number, cut in enumerate(CUTS)}
 FORCED_CASES = [(name, "bf16" if number % 2 else "fp16", 1, 2, 1 + number % 2, 270, 333, (64, 48, 32)[number % 3], *MASKS[number % 4], number % 5 == 0, 0)
                 for number, name in enumerate(FORCED)]
-# By tcgen05: what heads of 64 and 128 have of the above, then each way to cut them.
-TENSOR_MEMORY = "attention_tcgen05 256x128 stages 2 fma 2"
+# By tcgen05: what heads of up to 256 elements have of the above, then each way to cut them. Two tiles of more than 128 have no room.
+TENSOR_MEMORY, TENSOR_MEMORY_WIDE = "attention_tcgen05 256x128 stages 2 fma 2", "attention_tcgen05 128x64 stages 2 fma 2"
+SYNC = "attention_mmasync 64x32 warpgroup 64 stages 2 queries shared"
 TENSOR_MEMORY_CUTS = ["128x128 stages 2 fma 0", "256x64 stages 2 fma 3", "128x64 stages 3 fma 1", "256x128 stages 2 fma 4"]
+# Keys of 192 elements and values of 128, as multi-head latent attention has, and all of 160.
+LATENT = [("latent", "bf16", 1, 2, 2, 270, 333, 192, True, "", False, 0, 128), ("head160", "fp16", 1, 2, 1, 130, 200, 160, False, "float", True, 0)]
 TENSOR_MEMORY_CASES = [(f"cut_{at}", "bf16" if at % 2 else "fp16", 1, 2, 1 + at % 2, 270, 333, (64, 128)[at % 2], *MASKS[at], at % 2 == 0, 0,
                         (0, 64, 0, 0)[at]) for at in range(len(TENSOR_MEMORY_CUTS))]
 # Past keys and tokens in any number: which keys a tile of queries sees is computed, with extremes that are not below zero.
@@ -109,7 +112,7 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
 
 def case(family, name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat, past, width=0, cap=0.0, schedule=""):
     made = model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys, width, cap)
-    return emulated.Case(name, made, options=emulated.PRECISIONS.get(element, ()), schedule=f".* = {schedule}" if schedule else "", shows=f"  {family} ")
+    return emulated.Case(name, made, options=emulated.PRECISIONS.get(element, ()), schedule=f".* = {schedule}" if schedule else "", shows=f"  {family}" + ("" if family.endswith("_") else " "))
 
 
 def dynamic_cases(family):
@@ -118,16 +121,17 @@ def dynamic_cases(family):
         yield dataclasses.replace(one, ranges=RANGES, sizes=sizes)
 
 
-def fits_tensor_memory(one):
-    """Heads of other sizes are mma.sync's on every chip but Hopper."""
+def is_whole(one):
+    """Whether heads fill the tiles that tcgen05 has for them."""
     return all(size in (0, 64, 128) for size in (one[7], *one[12:13]))
 
 
 def by_tensor_memory():
     """By force: for so small sizes the cost models may have mma.sync. Where past keys are joined, that is a kernel too, and nothing is forced."""
-    for one in CASES + CAPPED:
-        if fits_tensor_memory(one):
-            yield case("attention_tcgen05", f"tensor_{one[0]}", *one[1:], schedule="" if one[11] else TENSOR_MEMORY)
+    for one in CASES + OTHER_WIDTHS + CAPPED + LATENT:
+        rule = TENSOR_MEMORY if max(one[7], *one[12:13], 0) <= 128 else TENSOR_MEMORY_WIDE
+        yield case("attention_tcgen05", f"tensor_{one[0]}", *one[1:], schedule="" if one[11] else rule)
+    yield case("attention_tcgen05", "tensor_two_tiles", *LATENT[0][1:], schedule="attention_tcgen05 256x64 stages 2 fma 1")
     for one, cut in zip(TENSOR_MEMORY_CASES, TENSOR_MEMORY_CUTS):
         yield case("attention_tcgen05", *one, schedule=f"attention_tcgen05 {cut}")
     for one in dynamic_cases("attention_tcgen05"):
@@ -137,8 +141,10 @@ def by_tensor_memory():
 def cases(target):
     has_tensor_memory = target in ("sm_100a", "sm_103a", "sm_110a")
     family = "attention" if target == "sm_90a" else "attention_mmasync"
-    yield from (case(family, *one) for one in CASES + OTHER_WIDTHS + CAPPED + RAGGED_HEADS
-                if not (has_tensor_memory and fits_tensor_memory(one)))
+    # Where there is tensor memory, the cost models choose between it and mma.sync.
+    yield from (case(family, *one, schedule=SYNC if has_tensor_memory else "") for one in CASES + OTHER_WIDTHS + CAPPED
+                if not (has_tensor_memory and is_whole(one)))
+    yield from (case("attention_" if has_tensor_memory else family, *one) for one in RAGGED_HEADS)
     yield from by_tensor_memory() if has_tensor_memory else dynamic_cases(family)
     if target != "sm_90a":
         yield from (case(family, *one, schedule=FORCED[one[0]]) for one in FORCED_CASES)

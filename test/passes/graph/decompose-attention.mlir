@@ -16,7 +16,7 @@
 // REMARK: An attention is not one kernel, because there is none for host:x86-64-v3.
 // HOST-NOT: remark
 // Heads of 65 and of f32; those of 64 need no word.
-// SYNC: On sm_100a an attention of many queries uses mma.sync, not tcgen05, because its heads are not of 64 or 128 elements of 16 bits. Heads of these sizes, with --precision fp16 or bf16, use tcgen05.
+// SYNC: On sm_100a an attention of many queries uses mma.sync, not tcgen05, because its heads are not of at most 256 elements of 16 bits, or 192 with a causal mask. Heads of these sizes, with --precision fp16 or bf16, use tcgen05.
 
 !q = !graph.tensor<[2, 4, s, 64], f16>
 !k = !graph.tensor<[2, 4, t, 64], f16>

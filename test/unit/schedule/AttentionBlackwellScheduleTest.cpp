@@ -49,14 +49,14 @@ TEST(AttentionBlackwellSchedule, Sizes) {
 
 TEST(AttentionBlackwellSchedule, AllAreLegal) {
   for (const target::Target &T : target::allTargets())
-    for (int64_t Depth : {8, 32, 64, 72, 96, 128, 192, 256})
+    for (int64_t Depth : {8, 32, 64, 72, 96, 128, 192, 256, 264, 320})
       for (int64_t Length : {1, 17, 1000, 4096, 1 << 20})
         for (int Masks = 0; Masks < 4; ++Masks) {
           AttentionShape Shape = shapeOf(3, Length, Depth, Masks & 1);
           Shape.Scored = Masks & 2;
           std::vector<AttentionBlackwellCost> Ranked =
               rankAttentionBlackwellSchedules(Shape, T);
-          bool Fits = T.Can.Tcgen05 && (Depth == 64 || Depth == 128);
+          bool Fits = T.Can.Tcgen05 && Depth <= (Shape.Causal ? 192 : 256);
           ASSERT_EQ(Ranked.empty(), !Fits) << T.Name << " " << Depth;
           EXPECT_EQ(whyNoAttentionBlackwell(Shape, T).empty(), Fits);
           double Before = 0;
@@ -68,6 +68,32 @@ TEST(AttentionBlackwellSchedule, AllAreLegal) {
             Before = One.Total;
           }
         }
+}
+
+/// Tiles have whole lines of 64 elements, filled up with zeros.
+TEST(AttentionBlackwellSchedule, HeadsAreFilledUp) {
+  for (auto [Size, InTiles] :
+       {std::pair(8, 64), {40, 64}, {80, 128}, {112, 128}, {160, 192}}) {
+    auto Best = [](int64_t Depth) {
+      AttentionShape Shape = shapeOf(16, 2048, Depth);
+      return rankAttentionBlackwellSchedules(Shape, blackwell()).front();
+    };
+    EXPECT_EQ(Best(Size).str(), Best(InTiles).str());
+  }
+  // Keys of 192 elements and values of 128, as multi-head latent attention has:
+  // 64 keys at a time leave room for two tiles of queries.
+  AttentionShape Shape = shapeOf(16, 2048, 192);
+  Shape.Width = 128;
+  EXPECT_TRUE(readAttentionBlackwellSchedule(
+      "attention_tcgen05 256x64 stages 2 fma 0", Shape, blackwell()));
+  EXPECT_FALSE(readAttentionBlackwellSchedule(
+      "attention_tcgen05 256x128 stages 2 fma 0", Shape, blackwell()));
+  // Sums of two tiles of 256 columns and their scores are more than there is.
+  Shape.Depth = Shape.Width = 256;
+  EXPECT_FALSE(readAttentionBlackwellSchedule(
+      "attention_tcgen05 256x64 stages 2 fma 0", Shape, blackwell()));
+  EXPECT_TRUE(readAttentionBlackwellSchedule(
+      "attention_tcgen05 128x64 stages 2 fma 0", Shape, blackwell()));
 }
 
 TEST(AttentionBlackwellSchedule, WhatIsPrintedIsRead) {

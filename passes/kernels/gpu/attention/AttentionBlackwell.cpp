@@ -65,9 +65,10 @@ tile::TensorMemoryType AttentionBlackwell::memoryOf(int64_t Columns, Type Of) {
 
 void AttentionBlackwell::declareTypes() {
   declareSoftmax(TileRows, S.TileKeys, tile::FragmentLayout::Tmem32x32b);
-  TileQ = shared(TileRows, A.Depth);
-  TileK = shared(S.TileKeys, A.Depth);
-  TileV = shared(S.TileKeys, A.Width);
+  int64_t Depth = S.headInTiles(A.Depth);
+  TileQ = shared(TileRows, Depth);
+  TileK = shared(S.TileKeys, Depth);
+  TileV = shared(S.TileKeys, widthInTiles());
   StagedTile = shared(TileRows, StagedColumns);
   Type F32 = W.B.getF32Type();
   ScoresMemory = memoryOf(S.TileKeys, F32);
@@ -125,8 +126,9 @@ Value AttentionBlackwell::tileOf(Value Pipe, Value Stage) {
 
 /// The sums of a tile (index).
 Value AttentionBlackwell::sumsOf(Value Tile) {
-  Value First = W.add(W.index(S.scoreColumns()), W.mul(Tile, W.index(A.Width)));
-  return part(Memory, First, A.Width, W.B.getF32Type());
+  Value First =
+      W.add(W.index(S.scoreColumns()), W.mul(Tile, W.index(widthInTiles())));
+  return part(Memory, First, widthInTiles(), W.B.getF32Type());
 }
 
 //===----------------------------------------------------------------------===//

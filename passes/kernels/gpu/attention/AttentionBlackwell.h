@@ -43,6 +43,9 @@ private:
     static State of(ValueRange V) { return {V[0], V[1], V[2], V[3]}; }
   };
 
+  /// Of the sums those behind `A.Width` are zeros, which nobody reads.
+  int64_t widthInTiles() const { return S.headInTiles(A.Width); }
+
   // Declarations.
   void place();
   void declareTypes();
