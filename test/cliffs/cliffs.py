@@ -33,7 +33,7 @@ def parse_arguments():
     parser.add_argument("--kpc", type=pathlib.Path, required=True, help="the program to check")
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose 'name type' matches")
     parser.add_argument("--arch", default="", help="targets (default: sm_80, sm_90a, sm_100a, sm_120a and portable; with --gpu this machine's)")
-    parser.add_argument("--quick", action="store_true", help="a few cases for sm_90a, in seconds")
+    parser.add_argument("--quick", action="store_true", help="a few cases for sm_90a, sm_100a and sm_120a, in seconds")
     parser.add_argument("--part", metavar="K/N", help="every N-th case and type from the K-th on; list/N: K follows from the list's bytes")
     parser.add_argument("--known", type=pathlib.Path, default=HERE / "known.txt", help="the list (default: test/cliffs/known.txt)")
     parser.add_argument("--update", action="store_true", help="write the list")
@@ -99,7 +99,7 @@ def estimate(options):
     wanted = [(case, kind) for case, kind in pairs
               if re.search(options.only, f"{case.name} {kind}") and (not options.quick or case.quick and kind == case.types[0])]
     if not options.arch and options.quick:
-        options.arch = "sm_90a"
+        options.arch = "sm_90a,sm_100a,sm_120a"
     elif not options.arch and not options.all and not options.only:
         wanted = [(case, kind) for case, kind in wanted if listed.targets(case.name, kind)]
         print(f"{len(pairs) - len(wanted)} of {len(pairs)} pairs of a case and a type have not been swept; --all does")

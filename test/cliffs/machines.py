@@ -33,6 +33,12 @@ A10 = Machine("A10", 72, 1.6, 600, 6 * MiB, {"f32": 31.2, "tf32": 62.5, "fp16": 
 H200 = Machine("H200", 132, 1.7, 4800, 60 * MiB, {"f32": 67, "tf32": 494, "fp16": 989, "int8": 1979, "f64": 67}, 2048, 32, 228 << 10, f64_lanes=64)
 B200 = Machine("B200", 148, 1.85, 8000, 126 * MiB, {"f32": 75, "tf32": 1125, "fp16": 2250, "int8": 4500, "f64": 37}, 2048, 32, 228 << 10, f64_lanes=64)
 RTX5090 = Machine("RTX 5090", 170, 2.4, 1792, 96 * MiB, {"f32": 104.8, "tf32": 104.8, "fp16": 209.5, "int8": 838, "f64": 1.64}, 1536, 24, 100 << 10)
+L40S = Machine("L40S", 142, 2.2, 864, 96 * MiB, {"f32": 91.6, "tf32": 183, "fp16": 362, "int8": 733, "f64": 1.43}, 1536, 24, 100 << 10)
+# FP64 and integers are what a B300 has less of than a B200. No figure of a Thor's or a GB10's tf32 is published: half of fp16.
+B300 = Machine("B300", 148, 1.85, 8000, 126 * MiB, {"f32": 75, "tf32": 1125, "fp16": 2250, "int8": 150, "f64": 1.2}, 2048, 32, 228 << 10)
+THOR = Machine("Jetson T5000", 20, 1.57, 273, 32 * MiB, {"f32": 8, "tf32": 129, "fp16": 258, "int8": 517, "f64": 0.12}, 1536, 24, 228 << 10)
+GB10 = Machine("GB10", 48, 2.4, 273, 24 * MiB, {"f32": 31, "tf32": 31, "fp16": 62, "int8": 250, "f64": 0.48}, 1536, 24, 100 << 10)
 
 # By the name that an artifact gives its targets.
-MACHINES = {"sm_80": A100, "sm_90a": H200, "sm_100a": B200, "sm_120a": RTX5090, "compute_80": A10, "compute_90": H200}
+MACHINES = {"sm_80": A100, "sm_86": A10, "sm_89": L40S, "sm_90a": H200, "sm_100a": B200, "sm_103a": B300, "sm_110a": THOR, "sm_120a": RTX5090,
+            "sm_121a": GB10, "compute_80": A10, "compute_90": H200}
