@@ -182,7 +182,7 @@ std::string schedule::whyNoAttentionBlackwell(const AttentionShape &Shape,
                                               const target::Target &T) {
   if (!T.Can.Tcgen05)
     return "the target has no tcgen05";
-  // Columns of one product. With a causal mask ptxas 13.0 spills 4 bytes of
+  // Columns of one instruction. With a causal mask ptxas 13.0 spills 4 bytes of
   // what walks 256 columns.
   const int64_t Most = Shape.Causal ? 192 : 256;
   if (Shape.ElementBytes != 2 || std::max(Shape.Depth, Shape.Width) > Most)

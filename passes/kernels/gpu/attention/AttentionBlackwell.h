@@ -43,7 +43,7 @@ private:
     static State of(ValueRange V) { return {V[0], V[1], V[2], V[3]}; }
   };
 
-  /// Of the sums those behind `A.Width` are zeros, which nobody reads.
+  /// Of the sums those after `A.Width` are zeros, which nobody reads.
   int64_t widthInTiles() const { return S.headInTiles(A.Width); }
 
   // Declarations.

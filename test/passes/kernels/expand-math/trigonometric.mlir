@@ -1,6 +1,6 @@
 // RUN: kpc-opt --kpc-expand-math %s | FileCheck %s --implicit-check-not=math.sin --implicit-check-not="math.cos " --implicit-check-not=math.tan
 
-// f32 is computed in two numbers of f32. What is large is multiplied by a window of 2/pi's bits, behind a branch.
+// f32 is computed in two numbers of f32. What is large is multiplied by a window of 2/pi's bits, in a branch of its own.
 
 // CHECK-LABEL: func.func @sin_f32(
 // CHECK-SAME: %[[X:.*]]: f32
