@@ -74,6 +74,8 @@ gpu.module @kernels {
     %w = tile.tiles %ring[%free] : !pieces, !tile.stage<free> -> !w
     // CHECK: tile.cp_async_vector if %arg2 %arg0[%arg1] inside %arg2 into %{{.*}}[%arg1, %arg1] by 16 policy %[[POLICY]] signal
     tile.cp_async_vector if %is %x[%i] inside %is into %w[%i, %i] by 16 policy %policy signal %ring[%free] : memref<?xf16>, !w, !pieces, !tile.stage<free>
+    // CHECK: tile.grid_dependency_wait
+    tile.grid_dependency_wait
     // CHECK: tile.cp_async_vector %arg0[%arg1] into %{{.*}}[%arg1, %arg1] by 8 signal
     tile.cp_async_vector %x[%i] into %w[%i, %i] by 8 signal %ring[%free] : memref<?xf16>, !w, !pieces, !tile.stage<free>
     tile.commit %ring[%free] : !pieces, !tile.stage<free>

@@ -26,6 +26,8 @@
 // AMPERE-SAME: grid = ["floordiv(arg5*3 + 7, 8)*4", "1", "1"]
 // CHECK-SAME: block = [{{[0-9]+}}, 1, 1]
 // HOPPER-SAME: cluster = 8
+// Its few blocks are placed evenly where the kernels before have ended.
+// CHECK-SAME: no_early_start = true
 // CHECK-SAME: nvvm.minctasm = 1 : i32
 
 // Each warp has a ring; the lane's queries, then the first steps' copies.
