@@ -19,17 +19,6 @@
 
 namespace kpc::expand {
 
-namespace {
-
-/// X = Quadrant * pi/2 + (R + Low), |R| <= about pi/4; the quadrant counts
-/// modulo 4.
-struct Angle {
-  Real R, Low;
-  Int Quadrant;
-};
-
-} // namespace
-
 /// Up to here k * pi/2 is taken off in three parts (Cody and Waite). k has 17
 /// bits, so that the parts leave an error of 2^-58.
 static constexpr double MaxCodyWaite = 0x1p+17;
@@ -45,38 +34,6 @@ static Angle reduceSmall(Real X) {
   Real R = A - Second;
   Real Low = fma(K, -PiOver2F32[2], ((A - R) - Second) - Rest);
   return {R, Low, bitsOf(Shifted)};
-}
-
-/// `Count` words of 2/pi from bit `Position` on, highest first, of the second
-/// and later words of 32 bits of the table.
-static llvm::SmallVector<Int> windowOfTwoOverPi(Int Position) {
-  constexpr unsigned Words = 8, Count = 3;
-  llvm::SmallVector<Int> W;
-  for (unsigned I = 1; I <= Words; ++I)
-    W.push_back(Position.like(uint32_t(I % 2 ? TwoOverPi[I / 2] & 0xFFFFFFFF
-                                             : TwoOverPi[I / 2] >> 32)));
-  // Shift by whole words, then by bits: a barrel shifter of selects.
-  Int Index = shiftRight(Position, 5);
-  for (unsigned Step = 4; Step; Step /= 2) {
-    Mask Move = notEqual(Index & uint64_t(Step), 0);
-    size_t Kept = std::min<size_t>(W.size(), Count + Step);
-    llvm::SmallVector<Int> Moved;
-    for (size_t I = 0; I != Kept; ++I)
-      Moved.push_back(I + Step < W.size() ? select(Move, W[I + Step], W[I])
-                                          : W[I]);
-    W = std::move(Moved);
-  }
-  Int Bit = Position & 31;
-  Int Back = Bit ^ Bit.like(31);
-  llvm::SmallVector<Int> Window;
-  for (unsigned I = 0; I != Count; ++I)
-    Window.push_back((W[I] << Bit) | shiftRight(shiftRight(W[I + 1], 1), Back));
-  return Window;
-}
-
-static std::pair<Int, Int> multiplyWide(Int X, Int Y) { // low, high
-  auto Op = mlir::arith::MulUIExtendedOp::create(*X.B, X.V, Y.V);
-  return {{Op.getLow(), X.B}, {Op.getHigh(), X.B}};
 }
 
 static Real toF32(Int X) {
@@ -95,7 +52,11 @@ static Angle reduceLarge(Real X) {
   Int Zero = M.like(0), Last = M.like(159);
   Position = select(lessSigned(Position, Zero), Zero, Position);
   Position = select(lessSigned(Position, Last), Position, Last);
-  auto W = windowOfTwoOverPi(Position);
+  llvm::SmallVector<Int> Table; // halves of words, from the second word on
+  for (unsigned I = 1; I <= 8; ++I)
+    Table.push_back(Position.like(uint32_t(I % 2 ? TwoOverPi[I / 2] & 0xFFFFFFFF
+                                                 : TwoOverPi[I / 2] >> 32)));
+  auto W = wordsFrom(std::move(Table), Position, 3);
   auto [L2, H2] = multiplyWide(M, W[2]);
   auto [L1, H1] = multiplyWide(M, W[1]);
   Int Middle = L1 + H2;

@@ -87,6 +87,17 @@ Real acosF32(Real X);
 Real atanF32(Real X);
 
 // ExpandMathTrigonometric.cpp
+/// X = Quadrant * pi/2 + (R + Low), |R| <= about pi/4; the quadrant counts
+/// modulo 4.
+struct Angle {
+  Real R, Low;
+  Int Quadrant;
+};
+/// `Count` of the words from bit `Position` of `Words` on, highest first. All
+/// have the width of `Position`.
+llvm::SmallVector<Int> wordsFrom(llvm::SmallVector<Int> Words, Int Position,
+                                 unsigned Count);
+std::pair<Int, Int> multiplyWide(Int X, Int Y); ///< low, high
 Real sin(Real X);
 Real cos(Real X);
 Real tan(Real X);

@@ -8,20 +8,11 @@
 
 #include "passes/kernels/math/ExpandMathFunctions.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include "passes/kernels/math/MathCoefficients.inc"
 
 namespace kpc::expand {
-
-namespace {
-
-/// X = Quadrant * pi/2 + (R + Low), |R| <= about pi/4; the quadrant counts
-/// modulo 4.
-struct Angle {
-  Real R, Low;
-  Int Quadrant;
-};
-
-} // namespace
 
 /// Up to here k * pi/2 is taken off in parts (Cody and Waite): x - k * p0 is
 /// exact by fma, since p0's last place times k is that of x.
@@ -37,33 +28,33 @@ static Angle reduceSmall(Real X) {
   return {R, fma(K, -PiOver2[2], Low), bitsOf(Shifted)};
 }
 
-/// `Count` words of 2/pi from bit `Position` on, highest first. Words is how
-/// many leading words of the table may be needed.
-static llvm::SmallVector<Int> windowOfTwoOverPi(Int Position, unsigned Words,
-                                                unsigned Count) {
-  llvm::SmallVector<Int> W;
-  for (unsigned I = 0; I != Words; ++I)
-    W.push_back(Position.like(TwoOverPi[I]));
+llvm::SmallVector<Int> wordsFrom(llvm::SmallVector<Int> Words, Int Position,
+                                 unsigned Count) {
   // Shift by whole words, then by bits: a barrel shifter of selects.
-  Int Index = shiftRight(Position, 6);
-  for (unsigned Step = llvm::PowerOf2Ceil(Words - Count) / 2; Step; Step /= 2) {
+  unsigned Bits =
+      mlir::getElementTypeOrSelf(Position.V).getIntOrFloatBitWidth();
+  Int Index = shiftRight(Position, llvm::Log2_32(Bits));
+  for (unsigned Step = llvm::PowerOf2Ceil(Words.size() - Count) / 2; Step;
+       Step /= 2) {
     Mask Move = notEqual(Index & uint64_t(Step), 0);
-    size_t Kept = std::min<size_t>(W.size(), Count + Step);
+    size_t Kept = std::min<size_t>(Words.size(), Count + Step);
     llvm::SmallVector<Int> Moved;
     for (size_t I = 0; I != Kept; ++I)
-      Moved.push_back(I + Step < W.size() ? select(Move, W[I + Step], W[I])
-                                          : W[I]);
-    W = std::move(Moved);
+      Moved.push_back(I + Step < Words.size()
+                          ? select(Move, Words[I + Step], Words[I])
+                          : Words[I]);
+    Words = std::move(Moved);
   }
-  Int Bit = Position & 63;
-  Int Back = Bit ^ Bit.like(63);
+  Int Bit = Position & (Bits - 1);
+  Int Back = Bit ^ Bit.like(Bits - 1);
   llvm::SmallVector<Int> Window;
   for (unsigned I = 0; I != Count; ++I)
-    Window.push_back((W[I] << Bit) | shiftRight(shiftRight(W[I + 1], 1), Back));
+    Window.push_back((Words[I] << Bit) |
+                     shiftRight(shiftRight(Words[I + 1], 1), Back));
   return Window;
 }
 
-static std::pair<Int, Int> multiplyWide(Int X, Int Y) { // low, high
+std::pair<Int, Int> multiplyWide(Int X, Int Y) {
   auto Op = mlir::arith::MulUIExtendedOp::create(*X.B, X.V, Y.V);
   return {{Op.getLow(), X.B}, {Op.getHigh(), X.B}};
 }
@@ -80,7 +71,10 @@ static Angle reduceLarge(Real X) {
   Int Position = Field - (1075 + 2 - 64);
   Int Zero = M.like(0);
   Position = select(lessSigned(Position, Zero), Zero, Position);
-  auto W = windowOfTwoOverPi(Position, 21, 3);
+  llvm::SmallVector<Int> Table; // as many words as may be needed
+  for (uint64_t Word : llvm::ArrayRef(TwoOverPi).take_front(21))
+    Table.push_back(Position.like(Word));
+  auto W = wordsFrom(std::move(Table), Position, 3);
   auto [L1, H1] = multiplyWide(M, W[1]);
   auto H2 = multiplyWide(M, W[2]).second;
   Int Last = M * W[2];
