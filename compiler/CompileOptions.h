@@ -111,6 +111,8 @@ struct CompileOptions {
   bool WatchOperands = false;
   /// Residuals are read as the codes of FP8 that convolutions multiply.
   bool ResidualsOfCodes = true;
+  /// GPU: loops become one kernel where that is faster.
+  bool LoopKernels = true;
   /// GEMMs and convolutions with weights get switches between these types,
   /// which are an input: see the pass switch-precisions. Only Fp8 and Int8.
   std::vector<Precision> Switched;

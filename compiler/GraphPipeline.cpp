@@ -10,6 +10,7 @@
 #include "compiler/Compiler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/graph/ChooseLoops.h"
 #include "passes/graph/ChooseRecurrent.h"
 #include "passes/graph/FuseCachesIntoAttention.h"
 #include "passes/graph/OneBlock.h"
@@ -511,6 +512,12 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   graph::IsolateCustomOptions Custom;
   Custom.Gpu = For.isGpu();
   Passes.addPass(graph::createIsolateCustom(Custom));
+  if (Options.Fuse && Options.LoopKernels && For.isGpu()) {
+    graph::ChooseLoopsOptions Loops;
+    for (const target::Target *T : For.Targets)
+      Loops.Targets.emplace_back(T->Name);
+    Passes.addPass(graph::createChooseLoops(Loops));
+  }
   // Kernels by mma.sync and tcgen05 write heads of 16 bits.
   if (Options.Fuse && isNarrow(Options) && hasWgmma(For)) {
     graph::FuseCodesIntoAttentionOptions Codes;

@@ -9,6 +9,7 @@
 #include "passes/RegisterPasses.h"
 #include "codegen/nvptx/Nvptx.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/graph/ChooseLoops.h"
 #include "passes/graph/ChooseRecurrent.h"
 #include "passes/graph/FuseCachesIntoAttention.h"
 #include "passes/graph/Passes.h"
@@ -25,6 +26,9 @@ namespace kpc::graph {
 #include "passes/graph/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
+#include "passes/graph/ChooseLoops.h.inc"
+
+#define GEN_PASS_REGISTRATION
 #include "passes/graph/ChooseRecurrent.h.inc"
 
 #define GEN_PASS_REGISTRATION
@@ -38,6 +42,7 @@ void kpc::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   graph::registerGraphPasses();
+  graph::registerLoopsPasses();
   graph::registerRecurrentPasses();
   graph::registerCachesPasses();
   graph::registerSplitPasses();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/KernelLoop.h"
 #include "dialects/kernel/KernelRecurrent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,6 +24,8 @@ using namespace kpc::kernel;
 #define GET_OP_CLASSES
 #include "dialects/kernel/Kernel.cpp.inc"
 #define GET_OP_CLASSES
+#include "dialects/kernel/KernelLoop.cpp.inc"
+#define GET_OP_CLASSES
 #include "dialects/kernel/KernelRecurrent.cpp.inc"
 
 void KernelDialect::initialize() {
@@ -33,6 +36,10 @@ void KernelDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "dialects/kernel/KernelLoop.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "dialects/kernel/KernelRecurrent.cpp.inc"
       >();
 }
@@ -40,6 +47,29 @@ void KernelDialect::initialize() {
 /// Sizes that are unknown agree with all.
 static bool agree(int64_t A, int64_t B) {
   return A == B || ShapedType::isDynamic(A) || ShapedType::isDynamic(B);
+}
+
+LogicalResult LoopOp::verifyRegions() {
+  unsigned Carried = getNumCarried();
+  if (getBody().getNumArguments() != Carried + 1 ||
+      !getStep().getType().isIndex())
+    return emitOpError("takes the step's number and what is carried");
+  if (getNumResults() != Carried + getReversed().size() ||
+      getNext()->getNumOperands() != getNumResults() + (getBegins() ? 1u : 0u))
+    return emitOpError("gives another number of values than its results");
+  for (unsigned I = 0; I < Carried; ++I)
+    if (getCarried(I).getType() != getInits()[I].getType() ||
+        getResult(I).getType() != getInits()[I].getType() ||
+        getYielded()[I].getType() != getInits()[I].getType())
+      return emitOpError("carries a value of several types");
+  for (unsigned I = Carried; I < getNumResults(); ++I) {
+    auto Part = cast<RankedTensorType>(getYielded()[I].getType()),
+         All = cast<RankedTensorType>(getResult(I).getType());
+    if (All.getElementType() != Part.getElementType() || All.getRank() == 0 ||
+        All.getShape().drop_front() != Part.getShape())
+      return emitOpError("collects ") << Part << " into " << All;
+  }
+  return success();
 }
 
 LogicalResult AttentionOp::verify() {

@@ -112,14 +112,7 @@ void becomeKernel(RecurrentOp Op, Type Factor) {
 void forgetCounters(ModuleOp Module, RecurrentOp Op) {
   llvm::StringSet<> Gone;
   Op.walk([&](LoopOp Loop) { Gone.insert(Loop.getCounter()); });
-  if (Gone.empty())
-    return;
-  shape::Facts Left;
-  shape::Facts All = symbolFacts(Module);
-  for (const auto &[Name, Known] : All.symbols())
-    if (!Gone.contains(Name))
-      Left.declare(Name, Known);
-  setSymbolFacts(Module, Left);
+  forgetSymbols(Module, Gone);
 }
 
 void becomeLoops(RecurrentOp Op) {

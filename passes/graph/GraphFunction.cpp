@@ -20,12 +20,24 @@ static bool areTensors(TypeRange Types) {
 SmallVector<Block *> graph::blocksOf(func::FuncOp Func) {
   SmallVector<Block *> Blocks;
   Func.walk([&](Operation *Op) {
-    if (isa<LoopOp, IfOp>(Op))
+    // A loop in a region is one kernel.
+    if (isa<LoopOp, IfOp>(Op) && !Op->getParentOfType<RegionOp>())
       for (Region &Body : Op->getRegions())
         Blocks.push_back(&Body.front());
   });
   Blocks.push_back(&Func.getBody().front());
   return Blocks;
+}
+
+void graph::forgetSymbols(ModuleOp Module, const llvm::StringSet<> &Gone) {
+  if (Gone.empty())
+    return;
+  shape::Facts Left;
+  shape::Facts All = symbolFacts(Module);
+  for (const auto &[Name, Known] : All.symbols())
+    if (!Gone.contains(Name))
+      Left.declare(Name, Known);
+  setSymbolFacts(Module, Left);
 }
 
 bool graph::isPartOfMemory(Operation *Op) {

@@ -9,6 +9,7 @@
 #define KPC_PASSES_GRAPH_GRAPHFUNCTION_H
 
 #include "dialects/graph/Graph.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace kpc::graph {
 
@@ -26,6 +27,9 @@ bool isGraphFunction(mlir::func::FuncOp Func);
 /// The function's block and those of loops and branches in it, inner ones
 /// first.
 llvm::SmallVector<mlir::Block *> blocksOf(mlir::func::FuncOp Func);
+
+/// Takes symbols out of the module's facts: counters of loops that are gone.
+void forgetSymbols(mlir::ModuleOp Module, const llvm::StringSet<> &Gone);
 
 /// Bytes at whose multiples every pointer begins that a kernel is given: a
 /// vector of the widest kind.

@@ -585,9 +585,16 @@ struct LowerRegionsPass : graph::impl::LowerRegionsBase<LowerRegionsPass> {
     auto Main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!Main)
       return;
+    // Those of loops that are kernels would be taken for dims of the model.
+    llvm::StringSet<> Counters;
+    Main.walk([&](LoopOp Loop) {
+      if (Loop->getParentOfType<RegionOp>())
+        Counters.insert(Loop.getCounter());
+    });
     if (failed(checkMain(Main)) ||
         failed(PlanBuilder(Main, getOperation()).run()))
-      signalPassFailure();
+      return signalPassFailure();
+    forgetSymbols(getOperation(), Counters);
   }
 };
 

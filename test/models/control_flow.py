@@ -224,6 +224,14 @@ def call(command, environment=None):
 
 
 def check(name, kpc, folder, arch, device, environment):
+    """As one kernel where kpc makes one of a loop, and step by step."""
+    for ways in ([], ["--no-loop-kernels"]) if arch != "host" else ([],):
+        if problem := check_way(name, kpc, folder, arch, device, environment, ways):
+            return " ".join([*ways, problem])
+    return ""
+
+
+def check_way(name, kpc, folder, arch, device, environment, ways):
     made, feeds = (CASES | MORE)[name]()
     folder.mkdir(parents=True, exist_ok=True)
     source, artifact = folder / "model.onnx", folder / "model.kpc"
@@ -231,7 +239,7 @@ def check(name, kpc, folder, arch, device, environment):
     # Of what is as long as the caller wants, a size to choose schedules for.
     free = any(dim.dim_param for given in made.graph.input for dim in given.type.tensor_type.shape.dim)
     dims = ["--dim", "steps=0..1024:opt=32"] if free else []
-    if problem := call([kpc, "compile", source, "--arch", arch, "-O0", "--precision", "fp32", *dims, "-o", artifact, "--no-cache", "--quiet", "--jobs", "0"]):
+    if problem := call([kpc, "compile", source, "--arch", arch, "-O0", "--precision", "fp32", *dims, *ways, "-o", artifact, "--no-cache", "--quiet", "--jobs", "0"]):
         return problem
     session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
     for feed in feeds:

@@ -347,6 +347,14 @@ def call(command):
 
 
 def check(name, case_of, options):
+    """As one kernel where kpc makes one of a loop, and step by step."""
+    for ways in ([], ["--no-loop-kernels"]) if options.device != "host" else ([],):
+        if problem := check_way(name, case_of, options, ways):
+            return " ".join([*ways, problem])
+    return ""
+
+
+def check_way(name, case_of, options, ways):
     made, feeds = case_of()
     folder = options.folder / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -357,7 +365,7 @@ def check(name, case_of, options):
     # Of what is as long as the caller wants, a size to choose schedules for.
     names = {dim.dim_param for given in made.graph.input for dim in given.type.tensor_type.shape.dim if dim.dim_param}
     dims = [part for dim in sorted(names) for part in ("--dim", f"{dim}=0..1024:opt=32")]
-    if problem := call([options.kpc, "compile", source, "--arch", targets, "-O0", "--precision", "fp32", *dims, "-o", artifact,
+    if problem := call([options.kpc, "compile", source, "--arch", targets, "-O0", "--precision", "fp32", *dims, *ways, "-o", artifact,
                         "--no-cache", "--quiet", "--jobs", "0"]):
         return problem
     session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])

@@ -186,6 +186,10 @@ void addModelOptions(CLI::App &App, CompileOptions &Options, bool *Auto) {
       "fp8 with --calibration: a residual is read in 16 bits, where a "
       "convolution multiplies codes of it");
   App.add_flag_callback(
+      "--no-loop-kernels", [&Options] { Options.LoopKernels = false; },
+      "each step of a loop is kernels of its own, also where all steps could "
+      "be one kernel");
+  App.add_flag_callback(
       "--no-scale-weights", [&Options] { Options.ScaleWeights = false; },
       "int4 with --calibration: rows of a weight that count more get no finer "
       "steps (no AWQ)");

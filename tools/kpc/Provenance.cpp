@@ -86,6 +86,8 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back("--no-correct-bias");
   if (!Options.ResidualsOfCodes)
     Parts.push_back("--no-residuals-of-codes");
+  if (!Options.LoopKernels)
+    Parts.push_back("--no-loop-kernels");
   if (!Options.ScaleWeights)
     Parts.push_back("--no-scale-weights");
   if (!Options.RoundByFeedback)

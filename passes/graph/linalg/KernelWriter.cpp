@@ -14,6 +14,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/GemmRegion.h"
+#include "passes/graph/linalg/IndexMath.h"
+#include "passes/graph/linalg/LowerLoop.h"
 #include "passes/graph/linalg/LowerRecurrent.h"
 
 using namespace mlir;
@@ -140,8 +142,27 @@ LogicalResult KernelWriter::write() {
     bindInput(Argument, Rows.typeOf(Region.getInputs()[I]),
               Entry->getArgument(I));
 
+  if (failed(writeOps(Body)))
+    return failure();
+
+  markRowSquares();
+  CurrentLoc = Region.getLoc();
+  auto Yield = cast<YieldOp>(Body.getTerminator());
+  for (auto [I, V] : llvm::enumerate(Yield.getValues()))
+    storeOutput(tensor(V), typeOf(V), Rows.typeOf(Region.getOutputs()[I]),
+                Entry->getArgument(Inputs + I));
+  func::ReturnOp::create(B, CurrentLoc);
+  return success();
+}
+
+LogicalResult KernelWriter::writeOps(Block &Body) {
   for (Operation &Op : Body.without_terminator()) {
     CurrentLoc = Op.getLoc();
+    if (auto Loop = dyn_cast<LoopOp>(Op)) {
+      if (failed(lowerLoop(Loop, *this)))
+        return failure();
+      continue;
+    }
     using Lowering = FailureOr<Value> (*)(Operation *, KernelWriter &);
     FailureOr<Value> Result = failure();
     for (Lowering Lower :
@@ -157,14 +178,6 @@ LogicalResult KernelWriter::write() {
              << " of " << Op.getResultTypes();
     Tensors[Op.getResult(0)] = *Result;
   }
-
-  markRowSquares();
-  CurrentLoc = Region.getLoc();
-  auto Yield = cast<YieldOp>(Body.getTerminator());
-  for (auto [I, V] : llvm::enumerate(Yield.getValues()))
-    storeOutput(tensor(V), typeOf(V), Rows.typeOf(Region.getOutputs()[I]),
-                Entry->getArgument(Inputs + I));
-  func::ReturnOp::create(B, CurrentLoc);
   return success();
 }
 
@@ -176,9 +189,32 @@ Value KernelWriter::index(int64_t V) {
   return arith::ConstantIndexOp::create(B, CurrentLoc, V);
 }
 
+/// The size in the first step, and what it grows by from step to step.
+static std::pair<Expr, Expr> atCounter(const Expr &E, StringRef Counter) {
+  auto At = [&](int64_t Step) {
+    return E.substitute({{Counter.str(), Expr(Step)}});
+  };
+  return {At(0), At(1) - At(0)};
+}
+
+bool KernelWriter::followsCounter(const Expr &E, StringRef Counter) {
+  auto [First, More] = atCounter(E, Counter);
+  return E == First + More * Expr::symbol(Counter.str());
+}
+
+void KernelWriter::enterLoop(StringRef Name, Value Number) {
+  Counter = Name.str();
+  Step = Number;
+}
+
 Value KernelWriter::size(const Expr &E) {
   if (std::optional<int64_t> Number = E.asConstant())
     return index(*Number);
+  if (!Counter.empty() && names(E, Counter)) {
+    auto [First, More] = atCounter(E, Counter);
+    IndexMath M{B, CurrentLoc};
+    return M.add(size(First), M.mul(size(More), Step));
+  }
   Value &Argument = SizeArgument[E];
   if (!Argument) {
     unsigned Position = Kernel.getNumArguments();

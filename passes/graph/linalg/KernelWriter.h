@@ -61,6 +61,17 @@ public:
   /// kernel is one of many that cut one tensor (`Split`), a constant is an
   /// argument as well, so that one kernel serves all.
   mlir::Value offset(const shape::Expr &Start, const shape::Expr &Most);
+  /// Whether sizes that name the loop's counter can be computed from the step's
+  /// number: those that grow by one number from step to step.
+  static bool followsCounter(const shape::Expr &E, llvm::StringRef Counter);
+  /// Until leaveLoop, sizes that name `Counter` are computed from `Step`.
+  void enterLoop(llvm::StringRef Counter, mlir::Value Step);
+  void leaveLoop() { Counter.clear(); }
+  /// Lowers the ops of a block, but for its terminator.
+  mlir::LogicalResult writeOps(mlir::Block &Body);
+  void bind(mlir::Value GraphValue, mlir::Value Tensor) {
+    Tensors[GraphValue] = Tensor;
+  }
   /// From here on `E` is the size `E - More` and an addition rather than an
   /// argument of its own, so that who reads the kernel sees how they differ.
   void deriveSize(const shape::Expr &E, int64_t More);
@@ -126,6 +137,8 @@ private:
   mlir::Location CurrentLoc;
   /// Of images, whose builders must see which strides are products of sizes.
   bool HasConv = false;
+  std::string Counter; ///< of the loop that is written; empty: of none
+  mlir::Value Step;
   llvm::DenseMap<mlir::Value, mlir::Value> Tensors;
   llvm::SmallVector<shape::Expr> Sizes;
   std::map<shape::Expr, mlir::Value> SizeArgument;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/FusedKernel.h"
+#include "dialects/kernel/KernelLoop.h"
 #include "dialects/kernel/KernelRecurrent.h"
 
 #include "dialects/kernel/Kernel.h"
@@ -56,8 +57,20 @@ OpFoldResult tensorSize(Value Tensor, unsigned Dim) {
   if (!Type.isDynamicDim(Dim))
     return Builder(Type.getContext()).getIndexAttr(Type.getDimSize(Dim));
   Operation *Def = Tensor.getDefiningOp();
-  if (!Def)
-    return {};
+  if (!Def) {
+    // What a loop carries has one size in all steps.
+    auto Carried = cast<BlockArgument>(Tensor);
+    auto Loop = dyn_cast<kernel::LoopOp>(Carried.getOwner()->getParentOp());
+    return Loop ? tensorSize(Loop.getInits()[Carried.getArgNumber() - 1], Dim)
+                : OpFoldResult();
+  }
+  if (auto Loop = dyn_cast<kernel::LoopOp>(Def)) {
+    unsigned Number = cast<OpResult>(Tensor).getResultNumber();
+    if (Number < Loop.getNumCarried())
+      return tensorSize(Loop.getInits()[Number], Dim);
+    return Dim == 0 ? getAsOpFoldResult(Loop.getSteps())
+                    : tensorSize(Loop.getYielded()[Number], Dim - 1);
+  }
   if (auto Empty = dyn_cast<tensor::EmptyOp>(Def))
     return Empty.getMixedSizes()[Dim];
   if (auto ToTensor = dyn_cast<bufferization::ToTensorOp>(Def)) {
@@ -90,6 +103,40 @@ OpFoldResult loopSize(linalg::LinalgOp Op, unsigned Loop) {
     }
   }
   return Found;
+}
+
+/// Whether `V` is computed from an accumulator of `Op`.
+static bool usesAccumulator(Value V, linalg::LinalgOp Op) {
+  SmallVector<Value> Worklist{V};
+  llvm::SmallPtrSet<Operation *, 16> Seen;
+  while (!Worklist.empty()) {
+    Value Next = Worklist.pop_back_val();
+    if (auto Arg = dyn_cast<BlockArgument>(Next)) {
+      if (Arg.getOwner() == Op.getBlock() &&
+          Arg.getArgNumber() >= Op.getNumDpsInputs())
+        return true;
+      continue;
+    }
+    Operation *Def = Next.getDefiningOp();
+    if (!Op->isProperAncestor(Def) || !Seen.insert(Def).second)
+      continue;
+    Def->walk([&](Operation *Inner) {
+      llvm::append_range(Worklist, Inner->getOperands());
+    });
+  }
+  return false;
+}
+
+Operation *combinerOf(linalg::LinalgOp Op, unsigned Number) {
+  Value Yielded = Op.getBlock()->getTerminator()->getOperand(Number);
+  Operation *Def = Yielded.getDefiningOp();
+  BlockArgument Acc = Op.getBlock()->getArgument(Op.getNumDpsInputs() + Number);
+  if (!Def || Def->getBlock() != Op.getBlock() || Def->getNumOperands() != 2 ||
+      !Acc.hasOneUse() || *Acc.user_begin() != Def ||
+      !arith::getNeutralElement(Def))
+    return nullptr;
+  Value Other = Def->getOperand(Def->getOperand(0) == Acc ? 1 : 0);
+  return usesAccumulator(Other, Op) ? nullptr : Def;
 }
 
 linalg::LinalgOp loopsOf(Operation *Op) {

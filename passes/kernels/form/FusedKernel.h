@@ -61,6 +61,10 @@ mlir::OpFoldResult tensorSize(mlir::Value Tensor, unsigned Dim);
 /// as a plain dimension.
 mlir::OpFoldResult loopSize(mlir::linalg::LinalgOp Op, unsigned Loop);
 
+/// The operation `acc op value` that result `Number` of `Op` yields; null if it
+/// is something else.
+mlir::Operation *combinerOf(mlir::linalg::LinalgOp Op, unsigned Number);
+
 /// `Op` where it is one that loops compute: null for fills, which are the same
 /// everywhere, and for ops that are not of the form.
 mlir::linalg::LinalgOp loopsOf(mlir::Operation *Op);

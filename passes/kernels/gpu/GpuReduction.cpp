@@ -16,40 +16,6 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-/// Whether `V` is computed from an accumulator of `Op`.
-static bool usesAccumulator(Value V, linalg::LinalgOp Op) {
-  SmallVector<Value> Worklist{V};
-  llvm::SmallPtrSet<Operation *, 16> Seen;
-  while (!Worklist.empty()) {
-    Value Next = Worklist.pop_back_val();
-    if (auto Arg = dyn_cast<BlockArgument>(Next)) {
-      if (Arg.getOwner() == Op.getBlock() &&
-          Arg.getArgNumber() >= Op.getNumDpsInputs())
-        return true;
-      continue;
-    }
-    Operation *Def = Next.getDefiningOp();
-    if (!Op->isProperAncestor(Def) || !Seen.insert(Def).second)
-      continue;
-    Def->walk([&](Operation *Inner) {
-      llvm::append_range(Worklist, Inner->getOperands());
-    });
-  }
-  return false;
-}
-
-Operation *combinerOf(linalg::LinalgOp Op, unsigned Number) {
-  Value Yielded = Op.getBlock()->getTerminator()->getOperand(Number);
-  Operation *Def = Yielded.getDefiningOp();
-  BlockArgument Acc = Op.getBlock()->getArgument(Op.getNumDpsInputs() + Number);
-  if (!Def || Def->getBlock() != Op.getBlock() || Def->getNumOperands() != 2 ||
-      !Acc.hasOneUse() || *Acc.user_begin() != Def ||
-      !arith::getNeutralElement(Def))
-    return nullptr;
-  Value Other = Def->getOperand(Def->getOperand(0) == Acc ? 1 : 0);
-  return usesAccumulator(Other, Op) ? nullptr : Def;
-}
-
 /// A size about which nothing is known, where volumes are compared.
 static constexpr int64_t UnknownSize = 256;
 

@@ -58,10 +58,6 @@ struct Reduction {
   boundOf(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
 };
 
-/// The operation `acc op value` that result `Number` of `Op` yields; null if it
-/// is something else.
-mlir::Operation *combinerOf(mlir::linalg::LinalgOp Op, unsigned Number);
-
 /// Values of all loops: `Parallel` and `Reduced` in their places.
 llvm::SmallVector<mlir::Value> loopValues(const Reduction &R,
                                           mlir::ValueRange Parallel,

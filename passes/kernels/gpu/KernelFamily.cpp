@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/KernelFamily.h"
+#include "passes/kernels/form/LoopForm.h"
+#include "passes/kernels/gpu/loops/LoopKernel.h"
 #include "passes/kernels/gpu/recurrent/Recurrent.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -18,6 +20,7 @@ namespace kpc::kernels {
 ArrayRef<KernelFamily> gpuFamilies() {
   static const KernelFamily Families[] = {
       {"recurrent layer", FamilyClass::Scan, queryRecurrent},
+      {"loop", FamilyClass::Scan, queryLoop},
       {"sort", FamilyClass::Sort, queryGpuSortRuns},
       {"sort by digits", FamilyClass::Sort, queryGpuDigits},
       {"scan", FamilyClass::Scan, queryGpuScan},
@@ -69,11 +72,15 @@ std::optional<size_t> FamilyAnswer::find(StringRef Text) {
 KernelOffers::KernelOffers(FusedKernel &Form, const target::Target &T,
                            bool All) {
   std::optional<FamilyClass> Class;
+  bool IsLoop = LoopForm::find(Form.Func) != nullptr;
   for (const KernelFamily &Family : gpuFamilies()) {
     if (Class && *Class != Family.Class && !All)
       break;
     // Others ask for what is written, which a recurrent layer's op does itself.
     if (Form.Outputs.empty() && Family.Query != queryRecurrent)
+      continue;
+    // The ops of a loop stand in its body, which no other family sees.
+    if (IsLoop != (Family.Query == queryLoop))
       continue;
     FamilyAnswer Answer = Family.Query(Form, T);
     if (!Answer.takes()) {

@@ -26,7 +26,8 @@
 // CHECKED-JSON: "on_gpus":"node of the graph"
 // CHECKED-JSON: "on_gpus":"read back: a kernel takes the iteration's number"
 
-!t = !graph.tensor<[16], f32>
+// No block can keep what they carry, so that each step is kernels.
+!t = !graph.tensor<[100000], f32>
 !b = !graph.tensor<[], i1>
 
 module attributes {graph.symbols = {i = {min = 0, max = 99}, j = {min = 0, max = 49}}} {
