@@ -35,7 +35,6 @@
 #include "passes/graph/TargetNames.h"
 #include "passes/graph/linalg/KernelWriter.h"
 #include "passes/kernels/form/LoopForm.h"
-#include "passes/schedule/SyncCosts.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -203,9 +202,8 @@ struct ChooseLoopsPass : graph::impl::ChooseLoopsBase<ChooseLoopsPass> {
           schedule::rankLoopSchedules(Shape, *T, &Why);
       if (Ranked.empty())
         return Why;
-      double One = Ranked.front().Total, Each = double(Shape.Steps) *
-                                                double(Launches) *
-                                                schedule::sync::LaunchTime;
+      double One = Ranked.front().Total,
+             Each = schedule::costOfSteps(Shape, Launches, *T);
       if (One > Each)
         return llvm::formatv("too little of it runs at once: by the cost model "
                              "of {0} it takes {1:F0} us as one kernel in {2} "

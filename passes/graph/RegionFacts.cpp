@@ -101,8 +101,17 @@ static Expr flopsOf(Operation &Op) {
 
 std::optional<Expr> graph::flopsOf(RegionOp Region) {
   Expr All(0);
-  for (Operation &Op : Region.getBody().front().without_terminator())
-    All = All + ::flopsOf(Op);
+  for (Operation &Op : Region.getBody().front().without_terminator()) {
+    auto Loop = dyn_cast<LoopOp>(Op);
+    if (Loop && Loop.endsByData())
+      return std::nullopt;
+    if (!Loop) {
+      All = All + ::flopsOf(Op);
+      continue;
+    }
+    for (Operation &Inner : Loop.getBody().front().without_terminator())
+      All = All + Loop.getTrips() * ::flopsOf(Inner);
+  }
   if (All.overflowed())
     return std::nullopt;
   return All;

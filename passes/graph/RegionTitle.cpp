@@ -494,5 +494,11 @@ RegionTitle graph::titleOf(RegionOp Region) {
                 (Recurrent.getDirections() > 1 ? ", both directions" : ""),
             Recurrent};
   }
+  for (auto Loop : Region.getBody().front().getOps<LoopOp>())
+    return {"loop",
+            Loop.endsByData()
+                ? "loop that data ends"
+                : "loop of " + sizeText(Loop.getTrips()) + " steps",
+            Loop};
   return Wording(Region).title();
 }

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/LoopSchedule.h"
 
+#include "passes/schedule/MemoryRate.h"
+#include "passes/schedule/SyncCosts.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -72,6 +75,8 @@ constexpr double TermCycles = 12;
 constexpr double ThreadsOfCycle = 128, InstructionsOfOperation = 2;
 /// Bytes of a cycle that one multiprocessor reads from the second cache.
 constexpr double BytesOfCycle = 64;
+/// f32 of a sector, which is read as a whole.
+constexpr double SectorElements = 8;
 constexpr double StartMicroseconds = 5;
 constexpr int64_t AnySmCount = 100;
 
@@ -87,35 +92,60 @@ LoopCost costOf(const LoopSchedule &S, const LoopShape &Shape,
       1, std::max<int64_t>(T.Limit.BlocksPerSm, 1));
   int64_t Blocks = S.blocks(Shape);
   Cost.Waves = (Blocks + SmCount * Resident - 1) / (SmCount * Resident);
-  double Together = double(
+  double BlocksOfSm = double(
       std::clamp<int64_t>((Blocks + SmCount - 1) / SmCount, 1, Resident));
   double Instructions = 0, Read = 0, Latency = 0;
-  unsigned Levels = 0, Loading = 0;
+  unsigned Levels = 0, Loading = 0, Ahead = 0;
   for (const LoopStage &Stage : Shape.Stages) {
     double Elements = double(Stage.Extent.elements(S.Axis, S.Tile)),
            Terms = double(Stage.Terms), Lanes = double(S.lanes(Stage));
-    double Work = Elements * Terms * double(Stage.Operations);
-    Instructions += Work * InstructionsOfOperation;
-    Read += Elements * Terms * double(Stage.Loads) * 4;
+    // Blocks that have few neighbouring elements read sectors for each.
+    double Together = Stage.Extent.Innermost < 0         ? SectorElements
+                      : Stage.Extent.Innermost == S.Axis ? double(S.Tile)
+                                                         : 1;
+    Read += Elements * Terms * double(Stage.Loads) * 4 *
+            std::max(1.0, SectorElements / Together);
     double Rounds = std::ceil(Elements * Lanes / double(S.Threads));
+    // Threads without an element wait in their warps.
+    Instructions += Rounds * double(S.Threads) * std::ceil(Terms / Lanes) *
+                    double(Stage.Operations) * InstructionsOfOperation;
     Latency += Rounds * (std::ceil(Terms / Lanes) * TermCycles +
                          std::log2(Lanes) * ExchangeCycles);
     Levels = std::max(Levels, Stage.Level);
-    Loading |= Stage.Loads ? 1u << std::min(Stage.Level, 31u) : 0;
+    bool IsAhead = !Shape.EndsByData && Rounds <= LoopSchedule::MostRounds &&
+                   Terms / Lanes <= LoopSchedule::MostTermsWritten;
+    if (Stage.Loads)
+      (IsAhead ? Ahead : Loading) |= 1u << std::min(Stage.Level, 31u);
   }
-  Cost.Load = (double(__builtin_popcount(Loading)) * LoadCycles +
-               Read * Together / BytesOfCycle) /
-              Clock;
   Cost.Compute =
-      std::max(Latency, Instructions * Together / ThreadsOfCycle) / Clock;
+      std::max(Latency, Instructions * BlocksOfSm / ThreadsOfCycle) / Clock;
   Cost.Wait =
       double(Levels) * (WaitCycles + double(S.Threads) / 32 * 2) / Clock;
+  double Busy = (Cost.Compute + Cost.Wait) * Clock;
+  Cost.Load = (double(__builtin_popcount(Loading)) * LoadCycles +
+               std::max(Ahead ? LoadCycles - Busy : 0,
+                        Read * BlocksOfSm / BytesOfCycle)) /
+              Clock;
   Cost.Total = StartMicroseconds + double(Cost.Steps) * double(Cost.Waves) *
                                        (Cost.Load + Cost.Compute + Cost.Wait);
   return Cost;
 }
 
 } // namespace
+
+double schedule::costOfSteps(const LoopShape &Shape, int64_t Launches,
+                             const target::Target &T) {
+  double Bytes = 0;
+  for (const LoopExtent &One : Shape.Carried) {
+    double Elements = double(One.Whole);
+    for (size_t Axis = 0; Axis < Shape.Axes.size(); ++Axis)
+      if (One.HasAxis[Axis])
+        Elements *= double(Shape.Axes[Axis]);
+    Bytes += 2 * Elements * double(One.ElementBytes);
+  }
+  return double(Shape.Steps) *
+         (double(Launches) * sync::LaunchTime + Bytes / bytesOfMicrosecond(T));
+}
 
 std::vector<LoopCost> schedule::rankLoopSchedules(const LoopShape &Shape,
                                                   const target::Target &T,
@@ -142,8 +172,17 @@ std::vector<LoopCost> schedule::rankLoopSchedules(const LoopShape &Shape,
            " KiB in each block, and " + std::string(T.Name) + " has " +
            std::to_string(T.Limit.SharedPerBlock / 1024) +
            " KiB of shared memory";
-  std::stable_sort(
-      Ranked.begin(), Ranked.end(),
-      [](const LoopCost &A, const LoopCost &B) { return A.Total < B.Total; });
+  std::stable_sort(Ranked.begin(), Ranked.end(),
+                   [&](const LoopCost &A, const LoopCost &B) {
+                     if (A.Total != B.Total)
+                       return A.Total < B.Total;
+                     // Neighbours in one block are read together.
+                     auto Neighbours = [](const LoopCost &Of) {
+                       return std::min<int64_t>(Of.Schedule.Tile, 8);
+                     };
+                     if (Neighbours(A) != Neighbours(B))
+                       return Neighbours(A) > Neighbours(B);
+                     return A.Schedule.blocks(Shape) > B.Schedule.blocks(Shape);
+                   });
   return Ranked;
 }

@@ -33,6 +33,7 @@ namespace kpc::schedule {
 struct LoopExtent {
   int64_t Whole = 1;         ///< of dims that are no axis
   std::vector<bool> HasAxis; ///< for each axis
+  int64_t Innermost = -1;    ///< the axis of the last dim; -1: it is none
   int64_t ElementBytes = 4;
 
   int64_t elements(int64_t Axis, int64_t Tile) const {
@@ -55,6 +56,8 @@ struct LoopShape {
   int64_t Steps = 1;
   std::vector<int64_t> Axes;
   std::vector<LoopStage> Stages;
+  bool EndsByData = false;
+  std::vector<LoopExtent> Carried;
   std::vector<LoopExtent> Kept; ///< each in shared memory of its own
 };
 
@@ -62,6 +65,10 @@ struct LoopSchedule {
   int64_t Axis = -1; ///< of which a block has several indices; -1: of none
   int64_t Tile = 1;
   int64_t Threads = 128;
+
+  /// Elements of a thread, and terms of its sums, that are written out one
+  /// after another: of these alone memory is read a step ahead.
+  static constexpr int64_t MostRounds = 4, MostTermsWritten = 8;
 
   /// Lanes that share the reduction of one element of a stage.
   int64_t lanes(const LoopStage &Stage) const;
@@ -80,6 +87,11 @@ struct LoopCost {
   double Total = 0;
   std::string str() const;
 };
+
+/// Microseconds that `Launches` kernels for each step are expected to take,
+/// which read and write what is carried.
+double costOfSteps(const LoopShape &Shape, int64_t Launches,
+                   const target::Target &T);
 
 /// Legal schedules, the best first. None: `Why` says what is missing.
 std::vector<LoopCost> rankLoopSchedules(const LoopShape &Shape,

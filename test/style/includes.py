@@ -29,7 +29,7 @@ FLOORS = [
     # What is known of chips, and how messages are made.
     "compiler/target", "compiler/diagnostics",
     # From a graph to kernels, and from kernels to code.
-    "passes/schedule", "passes/graph", "passes/kernels/form", "passes/kernels/math", "passes/kernels/host",
+    "passes/schedule", "passes/kernels/form", "passes/graph", "passes/kernels/math", "passes/kernels/host",
     "passes/kernels/gpu", "passes/tile",
     "codegen/artifact", "compiler/workers", "codegen/host", "codegen/nvptx", "passes",
     # The compiler: what it is told and tells, models, kernels, artifacts, the whole.

@@ -36,6 +36,7 @@ private:
   void findStages();
   bool findAxes();
   void order();
+  void findInPlace();
   /// The dims of a carried value or a stage have numbers of their own.
   unsigned numberOf(size_t Node, unsigned Dim) const {
     return First[Node] + Dim;
@@ -55,7 +56,11 @@ private:
   llvm::EquivalenceClasses<unsigned> Classes;
   DenseSet<unsigned> Mixed; ///< dims whose class is no axis
   DenseMap<Value, size_t> Nodes;
-  SmallVector<SmallVector<size_t>> ReadBy; ///< nodes that a stage reads
+  struct Source {
+    size_t Node;
+    bool IsSame; ///< at the element that the stage computes
+  };
+  std::vector<SmallVector<Source>> ReadBy; ///< what stages read
 };
 
 bool isOne(OpFoldResult Size) { return constantOf(Size) == 1; }
@@ -154,15 +159,18 @@ void Reader::readStage(size_t Node) {
   S.Cost.Loads = Reads.loads();
   for (const LoopReads::Read &One : Reads.all()) {
     size_t From = *nodeOf(One.Tensor);
-    ReadBy[Node].push_back(From);
+    bool IsSame = One.At.size() == node(Node).Sizes.size();
     for (auto [Dim, At] : llvm::enumerate(One.At)) {
+      auto Same = dyn_cast_or_null<AffineDimExpr>(At);
+      IsSame &= Same && Same.getPosition() == Dim;
       if (isOne(node(From).Sizes[Dim]))
         continue;
-      if (auto Same = dyn_cast_or_null<AffineDimExpr>(At))
+      if (Same)
         join(From, Dim, Node, Same.getPosition());
       else
         Mixed.insert(numberOf(From, Dim));
     }
+    ReadBy[Node].push_back({From, IsSame});
   }
 }
 
@@ -227,6 +235,22 @@ bool Reader::findAxes() {
   return true;
 }
 
+/// A carried value has one memory where nobody reads an element of it when its
+/// next one is there.
+void Reader::findInPlace() {
+  size_t Carried = F.Carried.size();
+  for (LoopForm::Stage &Next : F.Stages) {
+    if (Next.Next < 0)
+      continue;
+    bool InPlace = true;
+    for (auto [I, Stage] : llvm::enumerate(F.Stages))
+      for (const Source &From : ReadBy[Carried + I])
+        if (From.Node == size_t(Next.Next))
+          InPlace &= &Stage == &Next ? From.IsSame : Stage.Level < Next.Level;
+    F.InPlace[Next.Next] = InPlace;
+  }
+}
+
 void Reader::order() {
   size_t Carried = F.Carried.size();
   // A stage reads what stands above it in the body, or copies it.
@@ -234,10 +258,10 @@ void Reader::order() {
   while (Changed) {
     Changed = false;
     for (size_t I = 0; I < F.Stages.size(); ++I)
-      for (size_t From : ReadBy[Carried + I]) {
-        if (From < Carried)
+      for (const Source &From : ReadBy[Carried + I]) {
+        if (From.Node < Carried)
           continue;
-        LoopForm::Stage &Of = F.Stages[From - Carried];
+        LoopForm::Stage &Of = F.Stages[From.Node - Carried];
         Of.IsKept |= true;
         if (F.Stages[I].Level <= Of.Level) {
           F.Stages[I].Level = Of.Level + 1;
@@ -245,6 +269,7 @@ void Reader::order() {
         }
       }
   }
+  findInPlace();
   Value Condition = F.Condition >= 0 ? F.Stages[F.Condition].Tensor : Value();
   bool IsCopy = F.Condition >= 0 && F.Stages[F.Condition].IsCopy;
   llvm::stable_sort(F.Stages,
@@ -264,6 +289,7 @@ bool Reader::read() {
     return false;
   for (unsigned I = 0; I < F.Op.getNumCarried(); ++I)
     F.Carried.emplace_back().Tensor = F.Op.getCarried(I);
+  F.InPlace.assign(F.Carried.size(), false);
   findStages();
   if (!findAxes())
     return false;
@@ -307,6 +333,8 @@ schedule::LoopExtent LoopForm::extentOf(const LoopValue &V) const {
       E.HasAxis[size_t(Axis)] = true;
     else
       E.Whole = saturatingMul(E.Whole, *constantOf(Size));
+    if (!isOne(Size))
+      E.Innermost = Axis;
   }
   return E;
 }
@@ -315,11 +343,14 @@ schedule::LoopShape LoopForm::shape() const {
   schedule::LoopShape Shape;
   kernel::LoopOp Loop = Op;
   Shape.Steps = typicalOf(getAsOpFoldResult(Loop.getSteps()), UnknownSteps);
+  Shape.EndsByData = Loop.getBegins() != nullptr;
   for (OpFoldResult Size : Axes)
     Shape.Axes.push_back(std::max<int64_t>(typicalOf(Size, UnknownExtent), 1));
-  for (const LoopValue &V : Carried) {
-    Shape.Kept.push_back(extentOf(V)); // this one and the next
+  for (auto [I, V] : llvm::enumerate(Carried)) {
+    Shape.Carried.push_back(extentOf(V));
     Shape.Kept.push_back(extentOf(V));
+    if (!InPlace[I]) // the next one
+      Shape.Kept.push_back(extentOf(V));
   }
   for (const Stage &S : Stages) {
     schedule::LoopStage One = S.Cost;

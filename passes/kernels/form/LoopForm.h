@@ -54,6 +54,7 @@ struct LoopForm {
   std::vector<LoopValue> Carried;
   std::vector<Stage> Stages;                  ///< in the order of their levels
   llvm::SmallVector<mlir::OpFoldResult> Axes; ///< sizes
+  std::vector<bool> InPlace; ///< of each carried value: has one memory
   int Condition = -1; ///< the stage that says whether there is another step
   /// For each output of the kernel, the result of the loop that it holds.
   llvm::SmallVector<unsigned> ResultOf;

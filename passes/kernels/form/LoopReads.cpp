@@ -45,6 +45,28 @@ static bool reduces(linalg::LinalgOp Op) {
   return Op.getNumReductionLoops() > 0;
 }
 
+bool findsIndex(linalg::LinalgOp Op) {
+  if (Op.getNumReductionLoops() != 1 || Op->getNumResults() != 2)
+    return false;
+  Block &Body = *Op.getBlock();
+  auto Value =
+           Body.getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>(),
+       Place =
+           Body.getTerminator()->getOperand(1).getDefiningOp<arith::SelectOp>();
+  if (!Value || !Place || Value.getCondition() != Place.getCondition())
+    return false;
+  unsigned Inputs = Op.getNumDpsInputs();
+  auto Cast = Place.getTrueValue().getDefiningOp<arith::IndexCastOp>();
+  auto Index =
+      Cast ? Cast.getIn().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
+  return Index &&
+         Op.getIteratorTypesArray()[Index.getDim()] ==
+             utils::IteratorType::reduction &&
+         Value.getTrueValue() == Body.getArgument(0) &&
+         Value.getFalseValue() == Body.getArgument(Inputs) &&
+         Place.getFalseValue() == Body.getArgument(Inputs + 1);
+}
+
 //===----------------------------------------------------------------------===//
 // The choice of stages
 //===----------------------------------------------------------------------===//
@@ -207,6 +229,7 @@ void LoopReads::compute(Value Tensor, ArrayRef<AffineExpr> At) {
     }
   if (reduces(Op)) {
     bool Combines =
+        findsIndex(Op) ||
         llvm::all_of(llvm::seq<unsigned>(0, Op->getNumResults()),
                      [&](unsigned I) { return combinerOf(Op, I) != nullptr; });
     Splits = Combines && (Terms == 1 || Splits);

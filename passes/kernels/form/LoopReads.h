@@ -46,6 +46,10 @@ private:
   llvm::SmallVector<mlir::Value> Kept;
 };
 
+/// Whether `Op` finds the best value along its one reduced loop, and the index
+/// of it: two results, of which indices grow where values are equal.
+bool findsIndex(mlir::linalg::LinalgOp Op);
+
 /// The walk of pull evaluation from one stage.
 class LoopReads {
 public:

@@ -19,8 +19,10 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/loops/LoopKernel.h"
 
+#include "passes/kernels/form/LoopReads.h"
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/GpuReduction.h"
+#include "passes/kernels/gpu/loops/ReadAhead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -36,7 +38,7 @@ using schedule::LoopSchedule;
 namespace {
 constexpr int64_t Alignment = 16;
 /// Elements of a thread that are written out one after another.
-constexpr int64_t MostUnrolled = 4;
+constexpr int64_t MostUnrolled = LoopSchedule::MostRounds;
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -95,12 +97,17 @@ LogicalResult LoopKernel::place(GpuLaunch &Launch) {
       gpu::AddressSpaceAttr::get(W.B.getContext(),
                                  gpu::GPUDialect::getWorkgroupAddressSpace()));
   Dynamic = gpu::DynamicSharedMemoryOp::create(W.B, W.Loc, Bytes);
-  for (const LoopValue &V : F.Carried)
-    Carried.push_back(keep(V, 2));
+  for (auto [I, V] : llvm::enumerate(F.Carried))
+    Carried.push_back(keep(V, F.InPlace[I] ? 1 : 2));
   for (const LoopForm::Stage &Stage : F.Stages)
     Kept.push_back(Stage.IsKept ? keep(Stage, 1) : Memory());
   Launch.SharedBytes = SharedBytes;
   return success();
+}
+
+/// Which of the two parts of its memory, where it has two.
+Value LoopKernel::partOf(const Memory &M, Value Which) const {
+  return F.InPlace[&M - Carried.data()] ? Value() : Which;
 }
 
 Value LoopKernel::placeIn(const Memory &M, ValueRange At, Value Offset) {
@@ -139,12 +146,12 @@ Value LoopKernel::hook(Value Tensor, ValueRange At) {
     return Given;
   for (const Memory &M : Carried)
     if (M.Of->Tensor == Tensor)
-      return read(M, At, Current);
+      return read(M, At, partOf(M, Current));
   const LoopForm::Stage *Stage = F.stageOf(Tensor);
   if (!Stage)
     return {};
   if (Stage->Next >= 0)
-    return read(Carried[Stage->Next], At, Next);
+    return readNext(Stage->Next, At);
   const Memory &M = Kept[Stage - F.Stages.data()];
   return M.Memref ? read(M, At, Value()) : Value();
 }
@@ -154,10 +161,10 @@ Value LoopKernel::hook(Value Tensor, ValueRange At) {
 //===----------------------------------------------------------------------===//
 
 void LoopKernel::when(Value Condition, llvm::function_ref<void()> Body) {
-  if (Condition)
-    W.when(Condition, Body);
-  else
-    Body();
+  if (!Condition)
+    return Body();
+  W.when(Condition, Body);
+  Clamped.insert(&*std::prev(W.B.getInsertionPoint()));
 }
 
 Value LoopKernel::choose(Value Condition, Value A, Value B) {
@@ -230,6 +237,54 @@ void LoopKernel::store(unsigned Output, ValueRange At) {
   memref::StoreOp::create(W.B, W.Loc, V, Out.Memref, At);
 }
 
+/// Few terms are written out: what they read is then read together, or ahead.
+SmallVector<Value> LoopKernel::terms(Value First, Value Upper, int64_t Step,
+                                     ValueRange Accumulators, LoopBody Body) {
+  std::optional<int64_t> Count = getConstantIntValue(Upper);
+  if (!Count || *Count % Step != 0 ||
+      *Count / Step > LoopSchedule::MostTermsWritten) {
+    auto For =
+        makeLoop(W.B, W.Loc, First, Upper, W.index(Step), Accumulators, Body);
+    return SmallVector<Value>(For.getResults());
+  }
+  SmallVector<Value> Sums(Accumulators);
+  for (int64_t Term = 0; Term < *Count; Term += Step)
+    Sums = Body(W.B, W.add(First, W.index(Term)), Sums);
+  return Sums;
+}
+
+/// Of two lanes, the one whose index is smaller stands for what came first. No
+/// index is -1, which is smaller than all, and which any value replaces.
+SmallVector<Value> LoopKernel::bestOfLanes(linalg::LinalgOp Op,
+                                           SmallVector<Value> Best) {
+  for (int64_t Mask = Lanes / 2; Mask > 0; Mask /= 2) {
+    SmallVector<Value> Other, Left, Right;
+    for (Value V : Best)
+      Other.push_back(W.shuffleXor(V, int32_t(Mask)));
+    Value IsLeft = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::slt,
+                                         Best[1], Other[1]);
+    for (auto [Mine, Theirs] : llvm::zip_equal(Best, Other)) {
+      Left.push_back(choose(IsLeft, Mine, Theirs));
+      Right.push_back(choose(IsLeft, Theirs, Mine));
+    }
+    Indices Loops(Op.getNumLoops(), W.index(0));
+    for (auto [Loop, Kind] : llvm::enumerate(Op.getIteratorTypesArray()))
+      if (Kind == utils::IteratorType::reduction)
+        Loops[Loop] = arith::IndexCastOp::create(W.B, W.Loc, W.B.getIndexType(),
+                                                 Right[1]);
+    SmallVector<Value> Inputs(Op.getNumDpsInputs());
+    Inputs.front() = Right[0];
+    SmallVector<Value> Joined;
+    if (failed(
+            W.Emitter.bodyWithInputs(W.B, Op, Loops, Inputs, Left, Joined))) {
+      fail(true);
+      return Best;
+    }
+    Best = Joined;
+  }
+  return Best;
+}
+
 /// Lanes share the outermost sum of what they compute together: each begins at
 /// its own term, and partial sums meet in a fixed order.
 SmallVector<Value> LoopKernel::reduce(linalg::LinalgOp Op, Value Upper,
@@ -237,14 +292,19 @@ SmallVector<Value> LoopKernel::reduce(linalg::LinalgOp Op, Value Upper,
   SmallVector<Operation *> Combiners;
   for (unsigned I = 0; I < Op->getNumResults(); ++I)
     Combiners.push_back(combinerOf(Op, I));
-  bool IsShared =
-      Lanes > 1 && !IsInSum && !llvm::is_contained(Combiners, nullptr);
-  if (!IsShared) {
+  bool IsIndex = findsIndex(Op);
+  if (Lanes == 1 || IsInSum ||
+      (!IsIndex && llvm::is_contained(Combiners, nullptr))) {
     bool Before = std::exchange(IsInSum, true);
-    auto For =
-        makeLoop(W.B, W.Loc, W.index(0), Upper, W.index(1), Accumulators, Body);
+    SmallVector<Value> Sums = terms(W.index(0), Upper, 1, Accumulators, Body);
     IsInSum = Before;
-    return SmallVector<Value>(For.getResults());
+    return Sums;
+  }
+  if (IsIndex) {
+    IsInSum = true;
+    SmallVector<Value> Best = terms(Lane, Upper, Lanes, Accumulators, Body);
+    IsInSum = false;
+    return bestOfLanes(Op, Best);
   }
   SmallVector<Value> Starts;
   Value IsFirstLane = W.less(Lane, W.index(1));
@@ -256,10 +316,10 @@ SmallVector<Value> LoopKernel::reduce(linalg::LinalgOp Op, Value Upper,
         IsNeutral ? Start : choose(IsFirstLane, Start, neutral(W, Combiner)));
   }
   IsInSum = true;
-  auto For = makeLoop(W.B, W.Loc, Lane, Upper, W.index(Lanes), Starts, Body);
+  SmallVector<Value> Partials = terms(Lane, Upper, Lanes, Starts, Body);
   IsInSum = false;
   SmallVector<Value> Sums;
-  for (auto [Partial, Combiner] : llvm::zip_equal(For.getResults(), Combiners))
+  for (auto [Partial, Combiner] : llvm::zip_equal(Partials, Combiners))
     Sums.push_back(reduceWarp(W, Combiner, Partial, unsigned(Lanes)));
   return Sums;
 }
@@ -334,7 +394,7 @@ void LoopKernel::computeStage(const LoopForm::Stage &Stage, Value Number) {
       if (!V)
         return fail(true);
       if (Stage.Next >= 0)
-        write(Carried[Stage.Next], E.At, Next, V);
+        write(Carried[Stage.Next], E.At, partOf(Carried[Stage.Next], Next), V);
       else if (Stage.IsKept)
         write(Kept[&Stage - F.Stages.data()], E.At, Value(), V);
       storeResults(Stage, E, V, Number);
@@ -377,7 +437,7 @@ void LoopKernel::finish() {
         IsMine = both(IsMine, E.IsThere);
       when(IsMine, [&] {
         GivenResult = Of;
-        Given = read(Carried[Of], E.At, Current);
+        Given = read(Carried[Of], E.At, partOf(Carried[Of], Current));
         store(Output, E.At);
         GivenResult.reset();
       });
@@ -398,11 +458,13 @@ LogicalResult LoopKernel::emit(GpuLaunch &Launch) {
   Value Begins = begin();
   Value Steps = Op.getSteps();
   Value Done = Steps;
+  scf::ForOp Counted;
   if (!Begins) {
-    W.loop(W.index(0), Steps, W.index(1), {}, [&](Value Number, ValueRange) {
-      step(Number);
-      return SmallVector<Value>();
-    });
+    Counted = makeLoop(W.B, W.Loc, W.index(0), Steps, W.index(1), {},
+                       [&](OpBuilder &, Value Number, ValueRange) {
+                         step(Number);
+                         return SmallVector<Value>();
+                       });
   } else {
     const LoopForm::Stage &Condition = F.Stages[F.Condition];
     auto While = scf::WhileOp::create(
@@ -420,7 +482,7 @@ LogicalResult LoopKernel::emit(GpuLaunch &Launch) {
           step(State[0]);
           Indices Zero(Condition.Sizes.size(), W.index(0));
           Value More = Condition.Next >= 0
-                           ? read(Carried[Condition.Next], Zero, Next)
+                           ? readNext(Condition.Next, Zero)
                            : read(Kept[F.Condition], Zero, Value());
           // The next step may write it.
           W.barrier();
@@ -433,6 +495,9 @@ LogicalResult LoopKernel::emit(GpuLaunch &Launch) {
   finish();
   W.Emitter.setElementHook({});
   W.Emitter.setReductionHook({});
+  // Last: the emitter knows the loop that this replaces.
+  if (Counted && succeeded(Result))
+    readAhead(Counted, Clamped);
   return Result;
 }
 

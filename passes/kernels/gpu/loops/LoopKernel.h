@@ -61,10 +61,18 @@ private:
   Value isFirst(const LoopValue &V);
   Value read(const Memory &M, mlir::ValueRange At, Value Offset);
   void write(const Memory &M, mlir::ValueRange At, Value Offset, Value V);
+  Value readNext(int Number, mlir::ValueRange At) {
+    return read(Carried[Number], At, partOf(Carried[Number], Next));
+  }
+  Value partOf(const Memory &M, Value Which) const;
   Value placeIn(const Memory &M, mlir::ValueRange At, Value Offset);
   Value hook(Value Tensor, mlir::ValueRange At);
   llvm::SmallVector<Value> reduce(mlir::linalg::LinalgOp Op, Value Upper,
                                   mlir::ValueRange Accumulators, LoopBody Body);
+  llvm::SmallVector<Value> terms(Value First, Value Upper, int64_t Step,
+                                 mlir::ValueRange Accumulators, LoopBody Body);
+  llvm::SmallVector<Value> bestOfLanes(mlir::linalg::LinalgOp Op,
+                                       llvm::SmallVector<Value> Best);
   Value choose(Value Condition, Value A, Value B);
   Value both(Value A, Value B) { return A ? W.both(A, B) : B; }
   void when(Value Condition, llvm::function_ref<void()> Body);
@@ -89,6 +97,8 @@ private:
   int64_t Lanes = 1;
   Value Lane;
   bool IsInSum = false;
+  /// Branches for elements that are there.
+  llvm::SmallPtrSet<mlir::Operation *, 16> Clamped;
   /// A part of a collected result, while it is stored.
   std::optional<unsigned> GivenResult;
   Value Given;
