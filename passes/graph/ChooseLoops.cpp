@@ -72,8 +72,8 @@ bool isTaken(Operation *Op) {
 
 /// Ops of which each is a kernel of its own, if steps are kernels.
 bool isKernel(Operation *Op) {
-  return isa<ReduceOp, ArgReduceOp, CumSumOp, ScatterElementsOp, ScatterNdOp,
-             MatmulOp, ConcatOp>(Op);
+  return isa<GatherElementsOp, GatherNdOp, ReduceOp, ArgReduceOp, CumSumOp,
+             ScatterElementsOp, ScatterNdOp, MatmulOp, ConcatOp>(Op);
 }
 
 /// Whether sizes and places in `Op` can be computed from the step's number.

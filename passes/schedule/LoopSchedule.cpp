@@ -35,18 +35,22 @@ std::string LoopCost::str() const {
 }
 
 int64_t LoopSchedule::lanes(const LoopStage &Stage) const {
-  constexpr int64_t MostLanes = 32;
+  /// Terms of a thread that are worth the barriers of a whole block's sum.
+  constexpr int64_t LeastOfBlock = 2;
   if (!Stage.Splits)
     return 1;
   int64_t Elements = Stage.Extent.elements(Axis, Tile), Lanes = 1;
-  while (Lanes < MostLanes && Elements * Lanes * 2 <= Threads &&
+  while (Lanes < WarpLanes && Elements * Lanes * 2 <= Threads &&
          Lanes * 2 <= Stage.Terms)
     Lanes *= 2;
+  if (Elements <= Threads / (2 * WarpLanes) &&
+      Stage.Terms >= LeastOfBlock * Threads)
+    return Threads;
   return Lanes;
 }
 
 int64_t LoopSchedule::sharedBytes(const LoopShape &Shape) const {
-  int64_t Bytes = 0;
+  int64_t Bytes = PartialBytes;
   for (const LoopExtent &One : Shape.Kept)
     Bytes += (One.elements(Axis, Tile) * One.ElementBytes + 15) / 16 * 16;
   return Bytes;
@@ -109,8 +113,13 @@ LoopCost costOf(const LoopSchedule &S, const LoopShape &Shape,
     // Threads without an element wait in their warps.
     Instructions += Rounds * double(S.Threads) * std::ceil(Terms / Lanes) *
                     double(Stage.Operations) * InstructionsOfOperation;
-    Latency += Rounds * (std::ceil(Terms / Lanes) * TermCycles +
-                         std::log2(Lanes) * ExchangeCycles);
+    Latency +=
+        Rounds * (std::ceil(Terms / Lanes) * TermCycles +
+                  std::log2(std::min<double>(Lanes, LoopSchedule::WarpLanes)) *
+                      ExchangeCycles +
+                  (Lanes > LoopSchedule::WarpLanes
+                       ? 2 * WaitCycles + Lanes / 32 * TermCycles
+                       : 0));
     Levels = std::max(Levels, Stage.Level);
     bool IsAhead = !Shape.EndsByData && Rounds <= LoopSchedule::MostRounds &&
                    Terms / Lanes <= LoopSchedule::MostTermsWritten;

@@ -70,8 +70,12 @@ struct LoopSchedule {
   /// after another: of these alone memory is read a step ahead.
   static constexpr int64_t MostRounds = 4, MostTermsWritten = 8;
 
-  /// Lanes that share the reduction of one element of a stage.
+  /// Threads that share the reduction of one element of a stage: lanes of a
+  /// warp, or all of the block.
   int64_t lanes(const LoopStage &Stage) const;
+  static constexpr int64_t WarpLanes = 32;
+  /// Shared memory for two results of each warp.
+  static constexpr int64_t PartialBytes = 512;
   int64_t sharedBytes(const LoopShape &Shape) const;
   int64_t blocks(const LoopShape &Shape) const;
   std::string str() const;

@@ -97,6 +97,7 @@ LogicalResult LoopKernel::place(GpuLaunch &Launch) {
       gpu::AddressSpaceAttr::get(W.B.getContext(),
                                  gpu::GPUDialect::getWorkgroupAddressSpace()));
   Dynamic = gpu::DynamicSharedMemoryOp::create(W.B, W.Loc, Bytes);
+  SharedBytes = LoopSchedule::PartialBytes;
   for (auto [I, V] : llvm::enumerate(F.Carried))
     Carried.push_back(keep(V, F.InPlace[I] ? 1 : 2));
   for (const LoopForm::Stage &Stage : F.Stages)
@@ -125,19 +126,27 @@ Value LoopKernel::placeIn(const Memory &M, ValueRange At, Value Offset) {
 }
 
 Value LoopKernel::read(const Memory &M, ValueRange At, Value Offset) {
-  Value V =
-      memref::LoadOp::create(W.B, W.Loc, M.Memref, placeIn(M, At, Offset));
   Type Of = cast<RankedTensorType>(M.Of->Tensor.getType()).getElementType();
+  return loadShared(Of, M.Memref, placeIn(M, At, Offset));
+}
+
+/// A bool is a byte in shared memory.
+Value LoopKernel::loadShared(Type Of, Value Memory, Value At) {
+  Value V = memref::LoadOp::create(W.B, W.Loc, Memory, At);
   if (!Of.isInteger(1))
     return V;
   Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getI8IntegerAttr(0));
   return arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::ne, V, Zero);
 }
 
-void LoopKernel::write(const Memory &M, ValueRange At, Value Offset, Value V) {
+void LoopKernel::storeShared(Value V, Value Memory, Value At) {
   if (V.getType().isInteger(1))
     V = arith::ExtUIOp::create(W.B, W.Loc, W.B.getI8Type(), V);
-  memref::StoreOp::create(W.B, W.Loc, V, M.Memref, placeIn(M, At, Offset));
+  memref::StoreOp::create(W.B, W.Loc, V, Memory, At);
+}
+
+void LoopKernel::write(const Memory &M, ValueRange At, Value Offset, Value V) {
+  storeShared(V, M.Memref, placeIn(M, At, Offset));
 }
 
 /// Elements that are there already.
@@ -253,36 +262,84 @@ SmallVector<Value> LoopKernel::terms(Value First, Value Upper, int64_t Step,
   return Sums;
 }
 
-/// Of two lanes, the one whose index is smaller stands for what came first. No
-/// index is -1, which is smaller than all, and which any value replaces.
-SmallVector<Value> LoopKernel::bestOfLanes(linalg::LinalgOp Op,
-                                           SmallVector<Value> Best) {
-  for (int64_t Mask = Lanes / 2; Mask > 0; Mask /= 2) {
-    SmallVector<Value> Other, Left, Right;
-    for (Value V : Best)
-      Other.push_back(W.shuffleXor(V, int32_t(Mask)));
-    Value IsLeft = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::slt,
-                                         Best[1], Other[1]);
-    for (auto [Mine, Theirs] : llvm::zip_equal(Best, Other)) {
-      Left.push_back(choose(IsLeft, Mine, Theirs));
-      Right.push_back(choose(IsLeft, Theirs, Mine));
-    }
-    Indices Loops(Op.getNumLoops(), W.index(0));
-    for (auto [Loop, Kind] : llvm::enumerate(Op.getIteratorTypesArray()))
-      if (Kind == utils::IteratorType::reduction)
-        Loops[Loop] = arith::IndexCastOp::create(W.B, W.Loc, W.B.getIndexType(),
-                                                 Right[1]);
-    SmallVector<Value> Inputs(Op.getNumDpsInputs());
-    Inputs.front() = Right[0];
-    SmallVector<Value> Joined;
-    if (failed(
-            W.Emitter.bodyWithInputs(W.B, Op, Loops, Inputs, Left, Joined))) {
-      fail(true);
-      return Best;
-    }
-    Best = Joined;
+/// Two parts of a sum, or of a search.
+SmallVector<Value> LoopKernel::join(linalg::LinalgOp Op, ValueRange A,
+                                    ValueRange B) {
+  if (findsIndex(Op))
+    return better(Op, A, B);
+  SmallVector<Value> Joined;
+  for (unsigned I = 0; I < A.size(); ++I)
+    Joined.push_back(combine(W, combinerOf(Op, I), A[I], B[I]));
+  return Joined;
+}
+
+/// Of two parts of a search, the one whose index is smaller stands for what
+/// came first. No index is -1, which is smaller than all, and which any value
+/// replaces.
+SmallVector<Value> LoopKernel::better(linalg::LinalgOp Op, ValueRange A,
+                                      ValueRange B) {
+  Value IsLeft =
+      arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::slt, A[1], B[1]);
+  SmallVector<Value> Left, Right;
+  for (auto [Mine, Theirs] : llvm::zip_equal(A, B)) {
+    Left.push_back(choose(IsLeft, Mine, Theirs));
+    Right.push_back(choose(IsLeft, Theirs, Mine));
   }
-  return Best;
+  Indices Loops(Op.getNumLoops(), W.index(0));
+  for (auto [Loop, Kind] : llvm::enumerate(Op.getIteratorTypesArray()))
+    if (Kind == utils::IteratorType::reduction)
+      Loops[Loop] =
+          arith::IndexCastOp::create(W.B, W.Loc, W.B.getIndexType(), Right[1]);
+  SmallVector<Value> Inputs(Op.getNumDpsInputs()), Joined;
+  Inputs.front() = Right[0];
+  if (failed(W.Emitter.bodyWithInputs(W.B, Op, Loops, Inputs, Left, Joined))) {
+    fail(true);
+    return SmallVector<Value>(A);
+  }
+  return Joined;
+}
+
+/// What all lanes have together; each of them gets it.
+SmallVector<Value> LoopKernel::joinLanes(linalg::LinalgOp Op,
+                                         SmallVector<Value> Part) {
+  for (int64_t Mask = std::min(Lanes, LoopSchedule::WarpLanes) / 2; Mask > 0;
+       Mask /= 2) {
+    SmallVector<Value> Other;
+    for (Value V : Part)
+      Other.push_back(W.shuffleXor(V, int32_t(Mask)));
+    Part = join(Op, Part, Other);
+  }
+  if (Lanes <= LoopSchedule::WarpLanes)
+    return Part;
+  // Of the whole block: warps leave theirs in shared memory.
+  int64_t Warps = Lanes / LoopSchedule::WarpLanes;
+  SmallVector<Value> Memory;
+  for (auto [I, V] : llvm::enumerate(Part)) {
+    Type Of = V.getType().isInteger(1) ? W.B.getI8Type() : V.getType();
+    auto Ty =
+        MemRefType::get({Warps}, Of, MemRefLayoutAttrInterface(),
+                        cast<MemRefType>(Dynamic.getType()).getMemorySpace());
+    Memory.push_back(memref::ViewOp::create(
+        W.B, W.Loc, Ty, Dynamic,
+        W.index(int64_t(I) * LoopSchedule::PartialBytes / 2), ValueRange()));
+  }
+  Value PerWarp = W.index(LoopSchedule::WarpLanes),
+        Warp = W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread, PerWarp),
+        InWarp = W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread, PerWarp);
+  // Who is late may still read those of the sum before.
+  W.barrier();
+  W.when(W.less(InWarp, W.index(1)), [&] {
+    for (auto [V, To] : llvm::zip_equal(Part, Memory))
+      storeShared(V, To, Warp);
+  });
+  W.barrier();
+  for (int64_t I = 0; I < Warps; ++I) {
+    SmallVector<Value> One;
+    for (auto [V, From] : llvm::zip_equal(Part, Memory))
+      One.push_back(loadShared(V.getType(), From, W.index(I)));
+    Part = I == 0 ? One : join(Op, Part, One);
+  }
+  return Part;
 }
 
 /// Lanes share the outermost sum of what they compute together: each begins at
@@ -300,28 +357,20 @@ SmallVector<Value> LoopKernel::reduce(linalg::LinalgOp Op, Value Upper,
     IsInSum = Before;
     return Sums;
   }
-  if (IsIndex) {
-    IsInSum = true;
-    SmallVector<Value> Best = terms(Lane, Upper, Lanes, Accumulators, Body);
-    IsInSum = false;
-    return bestOfLanes(Op, Best);
-  }
-  SmallVector<Value> Starts;
+  // A search begins without an index in all lanes, a sum with what it is
+  // added to in one.
+  SmallVector<Value> Starts(Accumulators);
   Value IsFirstLane = W.less(Lane, W.index(1));
-  for (auto [Start, Combiner] : llvm::zip_equal(Accumulators, Combiners)) {
+  for (auto [Start, Combiner] : llvm::zip_equal(Starts, Combiners)) {
     Attribute Known;
-    bool IsNeutral = matchPattern(Start, m_Constant(&Known)) &&
-                     Known == *arith::getNeutralElement(Combiner);
-    Starts.push_back(
-        IsNeutral ? Start : choose(IsFirstLane, Start, neutral(W, Combiner)));
+    if (!IsIndex && !(matchPattern(Start, m_Constant(&Known)) &&
+                      Known == *arith::getNeutralElement(Combiner)))
+      Start = choose(IsFirstLane, Start, neutral(W, Combiner));
   }
   IsInSum = true;
-  SmallVector<Value> Partials = terms(Lane, Upper, Lanes, Starts, Body);
+  SmallVector<Value> Part = terms(Lane, Upper, Lanes, Starts, Body);
   IsInSum = false;
-  SmallVector<Value> Sums;
-  for (auto [Partial, Combiner] : llvm::zip_equal(Partials, Combiners))
-    Sums.push_back(reduceWarp(W, Combiner, Partial, unsigned(Lanes)));
-  return Sums;
+  return joinLanes(Op, Part);
 }
 
 //===----------------------------------------------------------------------===//

@@ -71,8 +71,13 @@ private:
                                   mlir::ValueRange Accumulators, LoopBody Body);
   llvm::SmallVector<Value> terms(Value First, Value Upper, int64_t Step,
                                  mlir::ValueRange Accumulators, LoopBody Body);
-  llvm::SmallVector<Value> bestOfLanes(mlir::linalg::LinalgOp Op,
-                                       llvm::SmallVector<Value> Best);
+  using Parts = llvm::SmallVector<Value>;
+  Parts join(mlir::linalg::LinalgOp Op, mlir::ValueRange A, mlir::ValueRange B);
+  Parts better(mlir::linalg::LinalgOp Op, mlir::ValueRange A,
+               mlir::ValueRange B);
+  Parts joinLanes(mlir::linalg::LinalgOp Op, Parts Part);
+  Value loadShared(mlir::Type Of, Value Memory, Value At);
+  void storeShared(Value V, Value Memory, Value At);
   Value choose(Value Condition, Value A, Value B);
   Value both(Value A, Value B) { return A ? W.both(A, B) : B; }
   void when(Value Condition, llvm::function_ref<void()> Body);

@@ -9,7 +9,7 @@
 // A block has 8 of 64 rows, and their state in shared memory once: a next element takes the place of its own old one.
 // What a step reads is loaded in the step before, and 4 lanes share a sum.
 // CHECK: gpu.func @scan
-// CHECK-SAME: #kernel.launch<grid = ["8", "1", "1"], block = [32, 1, 1], shared = 512
+// CHECK-SAME: #kernel.launch<grid = ["8", "1", "1"], block = [32, 1, 1], shared = 1024
 // CHECK-SAME: schedule<"loop axis 0 x 8 32 threads">
 // CHECK: %[[STATE:.*]] = memref.view %{{.*}} to memref<128xf32, #gpu.address_space<workgroup>>
 // CHECK-NOT: memref.view
