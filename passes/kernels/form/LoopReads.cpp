@@ -21,7 +21,8 @@ namespace kpc::kernels {
 /// Operations that are computed again rather than kept: a barrier and a load
 /// of shared memory take as long.
 static constexpr int64_t MostRepeated = 5;
-static constexpr int64_t MathOperations = 10, SumOperations = 1000;
+static constexpr int64_t MathOperations = 10, SumOperations = 1000,
+                         LoadOperations = 2;
 /// Terms of a sum whose size is not known.
 static constexpr int64_t UnknownTerms = 64;
 
@@ -33,6 +34,9 @@ static int64_t operationsIn(linalg::LinalgOp Op) {
       Count += MathOperations;
     else if (isa<scf::ForOp, scf::WhileOp>(Inner))
       Count += SumOperations;
+    else if (auto Cast = dyn_cast<arith::IndexCastOp>(Inner);
+             Cast && Cast.getType().isIndex())
+      Count += MathOperations; // the place of a gather waits for its index
     else if (isa<arith::ArithDialect>(Inner->getDialect()) &&
              !isa<arith::ConstantOp>(Inner) && Inner->getNumResults() == 1 &&
              !Inner->getResult(0).getType().isIndex())
@@ -72,6 +76,17 @@ bool findsIndex(linalg::LinalgOp Op) {
 //===----------------------------------------------------------------------===//
 
 LoopPlan::LoopPlan(kernel::LoopOp Op) : Loop(Op) {
+  choose();
+  // Once more: what reads a value that is kept costs less than it seemed.
+  Known = IsStage;
+  choose();
+}
+
+void LoopPlan::choose() {
+  Costs.clear();
+  Uses.clear();
+  IsStage.clear();
+  Kept.clear();
   Block &Body = Loop.getBody().front();
   for (Value V : Loop.getNext()->getOperands())
     if (linalg::LinalgOp Generic = loopsBehind(V);
@@ -83,7 +98,14 @@ LoopPlan::LoopPlan(kernel::LoopOp Op) : Loop(Op) {
   std::reverse(Kept.begin(), Kept.end());
 }
 
-/// Of an element, if no operand were kept.
+/// Of an element that another op reads.
+int64_t LoopPlan::costOfRead(Value Operand) {
+  Operation *Def = Operand.getDefiningOp();
+  if (viewOf(Operand))
+    return LoadOperations;
+  return Def && !Known.contains(Def) ? costOf(Def) : 0;
+}
+
 int64_t LoopPlan::costOf(Operation *Op) {
   linalg::LinalgOp Generic = loopsOf(Op);
   if (!Generic || Op->getBlock() != &Loop.getBody().front())
@@ -92,11 +114,9 @@ int64_t LoopPlan::costOf(Operation *Op) {
     return It->second;
   int64_t Cost = reduces(Generic) ? SumOperations : operationsIn(Generic);
   for (Value Operand : Generic.getDpsInputs())
-    if (Operation *Def = Operand.getDefiningOp())
-      Cost += costOf(Def);
+    Cost += costOfRead(Operand);
   Generic.getBlock()->walk([&](tensor::ExtractOp Extract) {
-    if (Operation *Def = Extract.getTensor().getDefiningOp())
-      Cost += costOf(Def);
+    Cost += costOfRead(Extract.getTensor());
   });
   return Costs[Op] = std::min<int64_t>(Cost, 2 * SumOperations);
 }

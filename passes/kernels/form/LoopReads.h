@@ -31,7 +31,9 @@ public:
   llvm::ArrayRef<mlir::Value> kept() const { return Kept; }
 
 private:
+  void choose();
   int64_t costOf(mlir::Operation *Op);
+  int64_t costOfRead(mlir::Value Operand);
   void visit(mlir::linalg::LinalgOp Op);
 
   struct Use {
@@ -42,7 +44,7 @@ private:
   kernel::LoopOp Loop;
   llvm::DenseMap<mlir::Operation *, int64_t> Costs;
   llvm::DenseMap<mlir::Operation *, Use> Uses;
-  llvm::DenseSet<mlir::Operation *> IsStage;
+  llvm::DenseSet<mlir::Operation *> IsStage, Known; ///< Known: of the last time
   llvm::SmallVector<mlir::Value> Kept;
 };
 
