@@ -95,12 +95,19 @@ bool followsCounter(Operation *Op, StringRef Counter) {
 /// never does; step by step, the session's limit ends it.
 constexpr int64_t MostEndedSteps = 1 << 20;
 
+/// Values that a kernel reads: each is a parameter, of which there are 4 KiB.
+constexpr size_t MostInputs = 128;
+/// Ops of one body: each element of a stage may take all of them.
+constexpr size_t MostOps = 512;
+
 /// Why no kernel can hold the body; empty: one can.
 std::string bodyRefusal(LoopOp Loop, const shape::Facts &Facts) {
   if (Loop.endsByData() && Facts.range(Loop.getTrips()).Max > MostEndedSteps)
     return "data alone ends it: a run that goes on could not be stopped. A "
            "greatest number of steps, at most " +
            std::to_string(MostEndedSteps) + ", bounds it";
+  if (Loop.getBody().front().getOperations().size() > MostOps)
+    return "its body has more than " + std::to_string(MostOps) + " operations";
   for (Operation &Op : Loop.getBody().front().without_terminator()) {
     if (isa<LoopOp, IfOp>(Op))
       return "its body holds a loop or a branch";
@@ -225,7 +232,10 @@ struct ChooseLoopsPass : graph::impl::ChooseLoopsBase<ChooseLoopsPass> {
         Launches += isKernel(&Op);
       RegionOp Region = regionOf(Loop);
       LeadingDimensions Rows(Loop->getParentOfType<func::FuncOp>(), Facts);
-      Why = refusal(Region, Launches, All, Facts, Rows);
+      if (Region.getInputs().size() > MostInputs)
+        Why = "it reads more than " + std::to_string(MostInputs) + " tensors";
+      else
+        Why = refusal(Region, Launches, All, Facts, Rows);
       if (Why.empty()) {
         Loop.replaceAllUsesWith(Region.getResults());
         Loop.erase();

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "emulator"))
-import loops as models  # noqa: E402
+import loop_models as models  # noqa: E402
 
 np, onnx = models.np, models.onnx
 RULES = ("linear", "gated", "delta", "gated_delta")

@@ -89,6 +89,8 @@ LogicalResult LoopKernel::place(GpuLaunch &Launch) {
   }
   Launch.Block = {int32_t(S.Threads), 1, 1};
   Launch.Grid[0] = Blocks.str();
+  // What follows would wait on multiprocessors for as long as all steps take.
+  Launch.NoEarlyPdlTrigger = true;
   SmallVector<Value> At = W.split(W.block(), Sizes, Bound);
   for (auto [I, Number] : llvm::enumerate(At))
     Base.push_back(isTiled(int(I)) ? W.mul(Number, W.index(S.Tile)) : Number);
