@@ -64,7 +64,8 @@ def Graph_SizesOp : Graph_InferredOp<"sizes"> {
 def Graph_RegionOp : Graph_Op<"region", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "The ops that one kernel computes";
   let description = [{
-    `form-regions` makes it. Operands are the kernel's inputs, the yielded values
+    `form-regions` makes it, and `choose-loops` one for each loop that is one
+    kernel. Operands are the kernel's inputs, the yielded values
     its outputs. `name` is for people: it says which nodes are inside.
 
     ```mlir

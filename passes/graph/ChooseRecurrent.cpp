@@ -192,7 +192,7 @@ struct ChooseRecurrentPass
             Op.getLoc(),
             remark::RemarkOpts::name("recurrent").category("recognition"))
             << "A recurrent layer is not one kernel, because " + Why +
-                   "; each of its steps is kernels of its own.";
+                   "; it becomes a loop.";
       becomeLoops(Op);
     }
   }

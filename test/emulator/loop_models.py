@@ -192,6 +192,16 @@ def diagonal(batch, steps, size):
                 [("eye", np.eye(size, dtype=np.float32)), ("last", np.array([2])), ("middle", np.array([1])), ("half", np.array(0.5, np.float32))])
 
 
+def columns(batch, steps, width):
+    """GEMMs with a weight and with the state, whose columns are then split into several dims."""
+    weight = np.random.default_rng(2).standard_normal((width, 12)).astype(np.float32) / width
+    return scan([node("MatMul", "x w", "p"), node("Reshape", "p three", "y"), node("MatMul", "x s", "q"), node("Reshape", "q three", "z"),
+                 node("Mul", "s half", "t"), node("MatMul", "turned p", "r"), node("Add", "t r", "u"), node("Tanh", "u", "s2")],
+                [("s", [width, 12])], [("x", [batch, width]), ("turned", [width, batch])],
+                [("s2", [width, 12]), ("y", [batch, 4, 3]), ("z", [batch, 4, 3])], steps,
+                [("w", weight), ("half", np.array(0.5, np.float32)), ("three", np.array([0, 4, 3]))])
+
+
 def nested(width):
     """A loop in a loop: the inner one is a kernel of each step."""
     whole_number, flag = onnx.TensorProto.INT64, onnx.TensorProto.BOOL

@@ -48,6 +48,7 @@ def cases():
             Case("normed", models.normed(3, 40, 24), shows="loop ", options=exact),
             Case("replaced", models.replaced(4, 30, 9), shows="loop "),
             Case("diagonal", models.diagonal(3, 30, 7), shows="loop "),
+            Case("columns", models.columns(3, 30, 9), shows="loop ", options=exact),
             Case("nested", models.nested(5), shows="loop "),
             Case("counted", models.counted(50), shows="loop "),
             Case("delta_net", models.delta_net(2, 20, 2, 4, 16, 24), shows="loop ", options=exact),

@@ -55,7 +55,9 @@ static Value factor(KernelWriter &W, Value Operand, SymbolicTensorType Ty) {
 bool graph::splitsColumns(ReshapeOp Op) {
   auto Product = Op.getX().getDefiningOp<MatmulOp>();
   SymbolicTensorType To = typeOf(Op.getY());
-  return Product && typeOf(Product.getY()).getRank() == 2 && To.getRank() > 2 &&
+  // What a loop carries is no argument of its kernel.
+  return Product && !isa<LoopOp>(Op->getParentOp()) &&
+         typeOf(Product.getY()).getRank() == 2 && To.getRank() > 2 &&
          To.getDims()[0] == typeOf(Product.getY()).getDims()[0] &&
          (argumentBehind(Product.getB()) ||
           Product.getB().getDefiningOp<DequantiseTilesOp>());

@@ -236,7 +236,7 @@ bool Reader::findAxes() {
 }
 
 /// A carried value has one memory where nobody reads an element of it when its
-/// next one is there.
+/// next one is there. Lanes that share a sum do, though they need it no more.
 void Reader::findInPlace() {
   size_t Carried = F.Carried.size();
   for (LoopForm::Stage &Next : F.Stages) {
@@ -246,7 +246,8 @@ void Reader::findInPlace() {
     for (auto [I, Stage] : llvm::enumerate(F.Stages))
       for (const Source &From : ReadBy[Carried + I])
         if (From.Node == size_t(Next.Next))
-          InPlace &= &Stage == &Next ? From.IsSame : Stage.Level < Next.Level;
+          InPlace &= &Stage == &Next ? From.IsSame && Stage.Cost.Terms == 1
+                                     : Stage.Level < Next.Level;
     F.InPlace[Next.Next] = InPlace;
   }
 }
