@@ -11,6 +11,7 @@
 #include "dialects/kernel/StoredBits.h"
 #include "dialects/shape/LiveTaps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"

@@ -87,7 +87,7 @@ void BlackwellGemm::mma() {
   auto All = [&] {
     elect(tile::Scope::Role, [&] {
       Values Places = {cursor(), cursor()};
-      llvm::append_range(Places, firstPlaces());
+      llvm::append_range(Places, firstPlacesOfProducts());
       forEachTile(Places, [&](Value Tile, ValueRange In) {
         return mainloop(countOfTile(Tile), In);
       });

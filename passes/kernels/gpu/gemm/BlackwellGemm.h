@@ -55,7 +55,7 @@ public:
 protected:
   /// What the thread that multiplies carries from stage to stage beside its
   /// place in the ring.
-  virtual Values firstPlaces() { return {}; }
+  virtual Values firstPlacesOfProducts() { return {}; }
   virtual Values nextPlaces(mlir::ValueRange) { return {}; }
   /// The products of a stage, whose tiles these are.
   virtual void multiply(mlir::ValueRange Tiles, mlir::Value D, mlir::Value Add,

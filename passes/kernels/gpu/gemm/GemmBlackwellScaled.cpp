@@ -103,7 +103,9 @@ private:
   }
 
   /// The column of the stage's words.
-  Values firstPlaces() override { return {W.index(Cut.firstScaleColumn())}; }
+  Values firstPlacesOfProducts() override {
+    return {W.index(Cut.firstScaleColumn())};
+  }
   Values nextPlaces(ValueRange Places) override {
     int64_t Last = Cut.firstScaleColumn() + (S.Stages - 1) * Cut.ScaleColumns;
     Value IsLast = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
