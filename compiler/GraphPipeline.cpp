@@ -171,6 +171,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   graph::DecomposeDequantiseOptions Codes;
   Codes.KeepWeights = true;
   Passes.addNestedPass<func::FuncOp>(graph::createDecomposeDequantise(Codes));
+  Passes.addNestedPass<func::FuncOp>(graph::createMoveQuantisation());
   Passes.addNestedPass<func::FuncOp>(graph::createHoistInvariants());
   Passes.addNestedPass<func::FuncOp>(graph::createGatherNdToBroadcast());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());

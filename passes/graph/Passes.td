@@ -21,6 +21,18 @@ def GatherNdToBroadcast : Pass<"gather-nd-to-broadcast", "::mlir::func::FuncOp">
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def MoveQuantisation : Pass<"move-quantisation", "::mlir::func::FuncOp"> {
+  let summary = "Moves dequantising after ops that move or select elements, and cancels it with quantising";
+  let description = [{
+    With one scale and zero point, an op that moves elements, and max and min,
+    work on codes as on the numbers that they stand for. They do so where a
+    quantisation with the same scale follows, or a GEMM or convolution.
+    Quantising what was dequantised with the same scale gives the codes, and
+    goes where that is exact.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def SinkBroadcasts : Pass<"sink-broadcasts", "::mlir::func::FuncOp"> {
   let summary = "Moves broadcasts toward the results: what is repeated is computed once";
   let description = [{

@@ -151,7 +151,7 @@ bool isOwnWeight(Value V) {
 }
 
 /// Whether `V` is made of codes that the model has.
-bool isOfCodes(Value V) {
+bool isMadeOfCodes(Value V) {
   while (Operation *Def = V.getDefiningOp()) {
     if (isa<DequantiseOp>(Def))
       return true;
@@ -224,8 +224,9 @@ private:
           return isOwnWeight(WeightOf(Use));
         }))
       return HasGemms;
-    if (llvm::any_of(Norm.Result.getUses(),
-                     [&](OpOperand &Use) { return isOfCodes(WeightOf(Use)); }))
+    if (llvm::any_of(Norm.Result.getUses(), [&](OpOperand &Use) {
+          return isMadeOfCodes(WeightOf(Use));
+        }))
       remark::missed(Norm.Result.getLoc(),
                      remark::RemarkOpts::name("norm").category("fusion"))
           << "The norm stays a kernel: its weight, which differs along K, "

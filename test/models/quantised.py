@@ -6,7 +6,7 @@
 
     python3 quantised.py --kpc build/dev/bin/kpc --work-dir DIR [--target sm_80 --driver FILE] [--only PATTERN]
 
-A perceptron and a convolutional network with seeded weights, quantised statically as Q/DQ pairs and as QLinear operators, and
+A perceptron and two convolutional networks with seeded weights, quantised statically as Q/DQ pairs and as QLinear operators, and
 dynamically. Results are multiples of the last scale. A sum that lies between two steps may be rounded to either, so a few of them
 may be one step off. With `--target`, kernels run on the emulated GPU, and none of the products may be loops. Exits 77 (a skip)
 where a package is not installed.
@@ -84,6 +84,19 @@ def convolutions():
     y = n.node("Relu", n.conv(y, 32, 32, 3, groups=32, pads=[1, 1, 1, 1]))
     y = n.node("Flatten", n.node("GlobalAveragePool", y))
     return n.model("convolutions", ["images", 3, 17, 17], n.gemm(y, 32, 24))
+
+
+def moves():
+    """Poolings, concats and the like between convolutions and products: they work on codes."""
+    n = Network(6)
+    y = n.node("Relu", n.conv("x", 3, 16, 3, pads=[1, 1, 1, 1]))
+    y = n.node("MaxPool", y, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    z = n.node("Relu", n.conv(y, 16, 16, 1))
+    y = n.node("Relu", n.conv(n.node("Concat", y, n.node("MaxPool", z, kernel_shape=[3, 3], pads=[1, 1, 1, 1]), axis=1), 32, 32, 3))
+    y = n.node("Transpose", n.node("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2]), perm=[0, 2, 3, 1])
+    y = n.node("Relu", n.node("MatMul", y, n.weight(32, 16, fan=32)))
+    n.constants.append(numpy_helper.from_array(np.array([0, 9 * 16], np.int64), "sizes"))
+    return n.model("moves", ["images", 3, 17, 17], n.gemm(n.node("Reshape", y, "sizes"), 9 * 16, 24))
 
 
 class Samples(quantization.CalibrationDataReader):
@@ -171,7 +184,8 @@ def main():
     options = parser.parse_args()
 
     failed = 0
-    for name, model, dims in (("perceptron", perceptron(), (ROWS, 48)), ("convolutions", convolutions(), (IMAGES, 3, 17, 17))):
+    for name, model, dims in (("perceptron", perceptron(), (ROWS, 48)), ("convolutions", convolutions(), (IMAGES, 3, 17, 17)),
+                              ("moves", moves(), (IMAGES, 3, 17, 17))):
         for form in FORMS:
             if not re.search(options.only, f"{name}-{form}"):
                 continue
