@@ -125,9 +125,18 @@ public:
       : Main(Main), Facts(symbolFacts(Main->getParentOfType<ModuleOp>())) {}
 
   bool run() {
+    Main.walk([&](Operation *Op) {
+      if (Quantised::read(Op))
+        Roots.push_back(Op);
+    });
+    // New ones are those of the parts, which may have parts as well.
+    for (size_t I = 0; I < Roots.size(); ++I)
+      if (raise(Roots[I])) {
+        Roots[I] = nullptr;
+        Changed = true;
+      }
+    llvm::erase(Roots, nullptr);
     mark();
-    if (Wanted.empty() && Roots.empty())
-      return false;
     Main.walk([&](Operation *Op) {
       if (Wanted.contains(Op))
         Changed |= move(Op);
@@ -138,6 +147,7 @@ public:
   }
 
 private:
+  bool raise(Operation *Op);
   void mark();
   void markBack(Value V, std::optional<CodeScale> Like, unsigned Steps);
   bool fits(Operation *Op, const CodeScale &By) const;
@@ -160,13 +170,42 @@ private:
   bool Changed = false;
 };
 
+/// Quantises parts before they are put together: what makes each writes codes.
+/// An op for each element, as quantising is, may come before or after.
+bool Moves::raise(Operation *Op) {
+  std::optional<Quantised> Made = Quantised::read(Op);
+  auto Concat = Made ? Made->X.getDefiningOp<ConcatOp>() : ConcatOp();
+  if (!Concat || !Concat->hasOneUse() || Concat.getXs().size() < 2)
+    return false;
+  OpBuilder B(Op);
+  SmallVector<Value> Parts;
+  for (Value X : Concat.getXs()) {
+    if (Operation *Def = X.getDefiningOp())
+      B.setInsertionPointAfter(Def);
+    else
+      B.setInsertionPoint(Op);
+    Roots.push_back(Made->cloneFor(X, B));
+    Parts.push_back(Roots.back()->getResult(0));
+  }
+  B.setInsertionPoint(Op);
+  Value Whole = ConcatOp::create(B, Concat.getLoc(), Parts, Concat.getAxis());
+  Op->getResult(0).replaceAllUsesWith(Whole);
+  tell(Concat, *Made);
+  // What is left of it would be a user of the parts.
+  for (Operation *Step : Made->Steps)
+    if (Step->use_empty())
+      Step->erase();
+  if (Concat->use_empty())
+    Concat->erase();
+  return true;
+}
+
 void Moves::mark() {
+  for (Operation *Op : Roots) {
+    std::optional<Quantised> Made = Quantised::read(Op);
+    markBack(Made->X, *Made, MostSteps);
+  }
   Main.walk([&](Operation *Op) {
-    if (std::optional<Quantised> Made = Quantised::read(Op)) {
-      Roots.push_back(Op);
-      markBack(Made->X, *Made, MostSteps);
-      return;
-    }
     // A weight stays what it is; a product of two activations is attention's,
     // which has its own way to codes.
     Value Data;

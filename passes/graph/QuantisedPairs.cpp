@@ -13,6 +13,7 @@
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
+using kpc::shape::Expr;
 
 namespace {
 
@@ -89,6 +90,17 @@ void takeRoundings(Value &V, Quantised &Found) {
       Found.Narrowest = To;
     V = Cast.getX();
   }
+}
+
+/// A number for each element.
+Value repeated(OpBuilder &B, Location Loc, TypedAttr Number,
+               SymbolicTensorType To) {
+  Value One = ConstantOp::create(
+      B, Loc,
+      DenseElementsAttr::get(RankedTensorType::get({}, Number.getType()),
+                             Attribute(Number)));
+  return To.getRank() == 0 ? One
+                           : BroadcastOp::create(B, Loc, To, One).getResult();
 }
 
 } // namespace
@@ -199,8 +211,15 @@ std::optional<Quantised> Quantised::read(Operation *Op) {
   Found.Error += errorOf(elementOf(V));
   V = Quotient.getA();
   takeRoundings(V, Found);
+  if (repeatedNumber(V))
+    return std::nullopt;
   Found.X = V;
   Found.Number = elementOf(V);
+  for (Value At = Root.getY(); At != V;) {
+    Found.Steps.push_back(At.getDefiningOp());
+    At = *llvm::find_if(At.getDefiningOp()->getOperands(),
+                        [](Value Operand) { return !repeatedNumber(Operand); });
+  }
   return Found;
 }
 
@@ -228,24 +247,38 @@ bool Quantised::undoes(const Dequantised &From) const {
          Scale * Most < Greatest / 2 && Most < Greatest / 2 && Scale < 0x1p100;
 }
 
+Operation *Quantised::cloneFor(Value Other, OpBuilder &B) const {
+  ArrayRef<Expr> Sizes = typeOf(Other).getDims();
+  Operation *Last = nullptr;
+  for (Operation *Step : llvm::reverse(Steps)) {
+    OperationState State(Step->getLoc(), Step->getName());
+    for (Value Operand : Step->getOperands()) {
+      std::optional<double> Number = repeatedNumber(Operand);
+      State.operands.push_back(
+          Number ? repeated(B, Step->getLoc(),
+                            FloatAttr::get(elementOf(Operand), *Number),
+                            typeOf(Operand).withDims(Sizes))
+                 : Other);
+    }
+    State.addTypes(typeOf(Step->getResult(0)).withDims(Sizes));
+    State.addAttributes(Step->getAttrs());
+    Last = B.create(State);
+    Other = Last->getResult(0);
+  }
+  return Last;
+}
+
 Value graph::dequantised(OpBuilder &B, Location Loc, Value Codes,
                          const CodeScale &By) {
-  auto Repeated = [&](Attribute Number, Type Ty, Value Like) -> Value {
-    Value One = ConstantOp::create(
-        B, Loc, DenseElementsAttr::get(RankedTensorType::get({}, Ty), Number));
-    SymbolicTensorType To = typeOf(Like);
-    return To.getRank() == 0 ? One
-                             : BroadcastOp::create(B, Loc, To, One).getResult();
-  };
   Value Y = CastOp::create(B, Loc, Codes, B.getI32Type());
   if (By.Zero)
     Y = SubOp::create(
         B, Loc, Y,
-        Repeated(B.getI32IntegerAttr(int32_t(By.Zero)), B.getI32Type(), Y));
+        repeated(B, Loc, B.getI32IntegerAttr(int32_t(By.Zero)), typeOf(Y)));
   Y = CastOp::create(B, Loc, Y, B.getF32Type());
   Y = MulOp::create(
       B, Loc, Y,
-      Repeated(B.getF32FloatAttr(float(By.Scale)), B.getF32Type(), Y));
+      repeated(B, Loc, B.getF32FloatAttr(float(By.Scale)), typeOf(Y)));
   return By.Number.isF32() ? Y
                            : CastOp::create(B, Loc, Y, By.Number).getResult();
 }

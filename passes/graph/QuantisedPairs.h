@@ -63,11 +63,16 @@ struct Quantised : CodeScale {
   double Error = 0;
   /// The floats among these with the fewest bits.
   mlir::Type Narrowest;
+  /// All of it, the last op first.
+  llvm::SmallVector<mlir::Operation *> Steps;
 
   static std::optional<Quantised> read(mlir::Operation *Op);
 
   /// Whether quantising what was dequantised gives the codes again.
   bool undoes(const Dequantised &From) const;
+
+  /// Another value, of any sizes, quantised in the same steps.
+  mlir::Operation *cloneFor(mlir::Value Other, mlir::OpBuilder &B) const;
 };
 
 /// The one number that a value repeats, through casts that keep it.

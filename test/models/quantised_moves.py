@@ -155,10 +155,8 @@ KINDS = {
 }
 # Cases that onnxruntime has no kernels of f16 for.
 OF_F32 = ("resize", "resize_linear", "leaky_relu")
-# Cases that compute numbers: what lies between two codes may become either.
+# Cases that compute numbers, on which nothing moves: what lies between two codes may become either.
 ARITHMETIC = ("average_pool", "resize_linear", "leaky_relu", "sum")
-# What has no codes of its own: arithmetic, and codes of two scales.
-OF_NUMBERS = (*ARITHMETIC, "concat_of_scales")
 # Those whose operator is computed in f32, with casts, where numbers are of f16.
 WIDENED = ("reduce_max", "reduce_min")
 
@@ -204,7 +202,7 @@ def check(case, name, kind, options):
         return f"{np.count_nonzero(got != want)} of {got.size} codes differ: {got[got != want][:4]} for {want[got != want][:4]}"
     alone = re.search(f"'last'.*{ALONE}", said)
     moved = bool(alone and (case == "nothing" or re.search(f"'middle'.*{ON_CODES}", said)))
-    if moved != (case not in OF_NUMBERS) and not (kind[3] == np.float16 and case in WIDENED):
+    if moved != (case not in ARITHMETIC) and not (kind[3] == np.float16 and case in WIDENED):
         return f"works on {'codes' if moved else 'floats'}: {said.strip()[-400:]}"
     return ""
 

@@ -168,10 +168,13 @@ func.func @concat(%c: !graph.tensor<[2, 8, 6], ui8>, %d: !graph.tensor<[2, 8, 6]
   return %23 : !graph.tensor<[2, 16, 6], ui8>
 }
 
-// Two scales are not moved as one.
+// Of two scales, one is that of the result: the other part is quantised by itself.
 // CHECK-LABEL: @concat_of_scales(
-// CHECK: graph.concat {{.*}}f32>
-// CHECK: graph.div
+// CHECK: graph.cast %arg1 to i32
+// CHECK-COUNT-1: graph.div
+// CHECK: %[[D:.*]] = graph.cast %{{.*}} to ui8
+// CHECK-NEXT: %[[Y:.*]] = graph.concat %arg0, %[[D]] axis 1 : {{.*}}ui8>, {{.*}}ui8>
+// CHECK-NEXT: return %[[Y]]
 func.func @concat_of_scales(%c: !graph.tensor<[2, 8, 6], ui8>, %d: !graph.tensor<[2, 8, 6], ui8>) -> !graph.tensor<[2, 16, 6], ui8> {
   %1 = graph.cast %c to i32 : !graph.tensor<[2, 8, 6], ui8>
   %2 = graph.constant dense<10> : tensor<2x8x6xi32>
@@ -197,6 +200,63 @@ func.func @concat_of_scales(%c: !graph.tensor<[2, 8, 6], ui8>, %d: !graph.tensor
   %22 = graph.min %20, %21 : !graph.tensor<[2, 16, 6], f32>
   %23 = graph.cast %22 to ui8 : !graph.tensor<[2, 16, 6], f32>
   return %23 : !graph.tensor<[2, 16, 6], ui8>
+}
+
+// Where numbers are needed as well, they are put together.
+// CHECK-LABEL: @concat_of_numbers(
+// CHECK: graph.concat {{.*}}f32>
+// CHECK-COUNT-1: graph.div
+func.func @concat_of_numbers(%c: !graph.tensor<[2, 8, 6], ui8>, %d: !graph.tensor<[2, 8, 6], ui8>) -> (!graph.tensor<[2, 16, 6], ui8>, !graph.tensor<[2, 16, 6], f32>) {
+  %1 = graph.cast %c to i32 : !graph.tensor<[2, 8, 6], ui8>
+  %2 = graph.constant dense<10> : tensor<2x8x6xi32>
+  %3 = graph.sub %1, %2 : !graph.tensor<[2, 8, 6], i32>
+  %4 = graph.cast %3 to f32 : !graph.tensor<[2, 8, 6], i32>
+  %5 = graph.constant dense<2.5e-01> : tensor<2x8x6xf32>
+  %6 = graph.mul %4, %5 : !graph.tensor<[2, 8, 6], f32>
+  %7 = graph.cast %d to i32 : !graph.tensor<[2, 8, 6], ui8>
+  %8 = graph.constant dense<10> : tensor<2x8x6xi32>
+  %9 = graph.sub %7, %8 : !graph.tensor<[2, 8, 6], i32>
+  %10 = graph.cast %9 to f32 : !graph.tensor<[2, 8, 6], i32>
+  %11 = graph.constant dense<1.25e-01> : tensor<2x8x6xf32>
+  %12 = graph.mul %10, %11 : !graph.tensor<[2, 8, 6], f32>
+  %13 = graph.concat %6, %12 axis 1 : !graph.tensor<[2, 8, 6], f32>, !graph.tensor<[2, 8, 6], f32>
+  %14 = graph.constant dense<2.5e-01> : tensor<2x16x6xf32>
+  %15 = graph.div %13, %14 : !graph.tensor<[2, 16, 6], f32>
+  %16 = graph.round %15 : !graph.tensor<[2, 16, 6], f32>
+  %17 = graph.constant dense<10.0> : tensor<2x16x6xf32>
+  %18 = graph.add %16, %17 : !graph.tensor<[2, 16, 6], f32>
+  %19 = graph.constant dense<0.0> : tensor<2x16x6xf32>
+  %20 = graph.max %18, %19 : !graph.tensor<[2, 16, 6], f32>
+  %21 = graph.constant dense<255.0> : tensor<2x16x6xf32>
+  %22 = graph.min %20, %21 : !graph.tensor<[2, 16, 6], f32>
+  %23 = graph.cast %22 to ui8 : !graph.tensor<[2, 16, 6], f32>
+  return %23, %13 : !graph.tensor<[2, 16, 6], ui8>, !graph.tensor<[2, 16, 6], f32>
+}
+
+// Parts that a model has in f16.
+// CHECK-LABEL: @concat_of_halves(
+// CHECK-COUNT-2: graph.div {{.*}} : <[2, 8, 6], f32>
+// CHECK: %[[A:.*]] = graph.concat {{.*}}i8>, {{.*}}i8>
+// CHECK-COUNT-1: graph.div {{.*}} : <[2, 8, 6], f32>
+// CHECK: %[[Y:.*]] = graph.concat %[[A]], {{.*}}i8>
+// CHECK-NEXT: return %[[Y]]
+func.func @concat_of_halves(%x: !graph.tensor<[2, 8, 6], f16>, %y: !graph.tensor<[2, 8, 6], f16>) -> !graph.tensor<[2, 24, 6], i8> {
+  %1 = graph.concat %x, %y axis 1 : !graph.tensor<[2, 8, 6], f16>, !graph.tensor<[2, 8, 6], f16>
+  %2 = graph.concat %1, %x axis 1 : !graph.tensor<[2, 16, 6], f16>, !graph.tensor<[2, 8, 6], f16>
+  %3 = graph.cast %2 to f32 : !graph.tensor<[2, 24, 6], f16>
+  %4 = graph.constant dense<2.5e-01> : tensor<2x24x6xf32>
+  %5 = graph.div %3, %4 : !graph.tensor<[2, 24, 6], f32>
+  %6 = graph.cast %5 to f16 : !graph.tensor<[2, 24, 6], f32>
+  %7 = graph.cast %6 to f32 : !graph.tensor<[2, 24, 6], f16>
+  %8 = graph.round %7 : !graph.tensor<[2, 24, 6], f32>
+  %9 = graph.constant dense<3.0> : tensor<2x24x6xf32>
+  %10 = graph.add %8, %9 : !graph.tensor<[2, 24, 6], f32>
+  %11 = graph.constant dense<-128.0> : tensor<2x24x6xf32>
+  %12 = graph.max %10, %11 : !graph.tensor<[2, 24, 6], f32>
+  %13 = graph.constant dense<127.0> : tensor<2x24x6xf32>
+  %14 = graph.min %12, %13 : !graph.tensor<[2, 24, 6], f32>
+  %15 = graph.cast %14 to i8 : !graph.tensor<[2, 24, 6], f32>
+  return %15 : !graph.tensor<[2, 24, 6], i8>
 }
 
 // Zero is the code 10, and 0.1 is no code.
