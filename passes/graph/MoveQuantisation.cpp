@@ -19,6 +19,7 @@
 /// - a number that is f(c) of a code c may be that code: 0 is f(zero point).
 ///
 /// A pair goes where quantising gives the codes again (Quantised::undoes()).
+/// Parts of other scales, and floats, are quantised before a concat joins them.
 ///
 /// Only what leads to such a pair moves, or to a convolution or a GEMM with a
 /// weight, which multiply codes.

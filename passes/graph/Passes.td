@@ -28,7 +28,7 @@ def MoveQuantisation : Pass<"move-quantisation", "::mlir::func::FuncOp"> {
     work on codes as on the numbers that they stand for. They do so where a
     quantisation with the same scale follows, or a GEMM or convolution.
     Quantising what was dequantised with the same scale gives the codes, and
-    goes where that is exact.
+    goes where that is exact. Quantising a concat becomes a concat of codes.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

@@ -7,8 +7,8 @@
     python3 quantised_moves.py --kpc build/dev/bin/kpc --work-dir DIR [--target sm_80 --driver FILE] [--only PATTERN]
 
 Each case has codes as inputs and outputs, all of them are in the inputs, and onnxruntime computes it without optimisations. The
-results are equal; of sums and products, some may be one code off. Remarks have the nodes that work on codes. With `--target`, kernels run on the emulated GPU. Exits 77 (a skip)
-where a package is not installed.
+results are equal; of sums and products, some may be one code off. Remarks have the nodes that work on codes. With `--target`,
+kernels run on the emulated GPU. Exits 77 (a skip) where a package is not installed.
 """
 
 import argparse
