@@ -121,7 +121,7 @@ std::string bodyRefusal(LoopOp Loop, const shape::Facts &Facts) {
   return {};
 }
 
-/// The loop in a region of its own, in front of it; it stays.
+/// The loop in a region of its own, before it; it stays.
 RegionOp regionOf(LoopOp Loop) {
   llvm::SetVector<Value> Inputs;
   llvm::SetVector<Operation *> Clones;
@@ -142,7 +142,7 @@ RegionOp regionOf(LoopOp Loop) {
   };
   for (Value Operand : Loop->getOperands())
     Take(Operand);
-  // Weights stand in front of the loop.
+  // Weights stand before the loop.
   for (Operation &Op :
        llvm::make_early_inc_range(Loop.getBody().front().without_terminator()))
     if (isSource(&Op))

@@ -167,7 +167,7 @@ private:
   /// Casts that end a quantisation.
   SmallVector<Operation *> Roots;
   /// Nodes that a remark is of: one node may be several ops.
-  llvm::StringSet<> Told;
+  llvm::StringSet<> Reported;
   bool Changed = false;
 };
 
@@ -352,7 +352,7 @@ bool Moves::move(Operation *Op) {
 
 void Moves::tell(Operation *Op, const CodeScale &By) {
   StringRef Node = nodeName(Op);
-  if (!Node.empty() && !Told.insert(Node).second)
+  if (!Node.empty() && !Reported.insert(Node).second)
     return;
   std::string Text;
   llvm::raw_string_ostream(Text) << "It works on codes of " << By.Code

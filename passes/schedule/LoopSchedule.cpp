@@ -185,12 +185,12 @@ std::vector<LoopCost> schedule::rankLoopSchedules(const LoopShape &Shape,
                    [&](const LoopCost &A, const LoopCost &B) {
                      if (A.Total != B.Total)
                        return A.Total < B.Total;
-                     // Neighbours in one block are read together.
-                     auto Neighbours = [](const LoopCost &Of) {
+                     // Adjacent indices in one block are read together.
+                     auto Adjacent = [](const LoopCost &Of) {
                        return std::min<int64_t>(Of.Schedule.Tile, 8);
                      };
-                     if (Neighbours(A) != Neighbours(B))
-                       return Neighbours(A) > Neighbours(B);
+                     if (Adjacent(A) != Adjacent(B))
+                       return Adjacent(A) > Adjacent(B);
                      return A.Schedule.blocks(Shape) > B.Schedule.blocks(Shape);
                    });
   return Ranked;
