@@ -151,7 +151,7 @@ private:
   bool raise(Operation *Op);
   void mark();
   void markBack(Value V, std::optional<CodeScale> Like, unsigned Steps);
-  bool fits(Operation *Op, const CodeScale &By) const;
+  bool fits(Operation *Op) const;
   bool isWanted(Operation *Op, const CodeScale &By) const;
   bool move(Operation *Op);
   Value moved(Operation *Op, ArrayRef<Dequantised> From,
@@ -252,7 +252,7 @@ bool Moves::isWanted(Operation *Op, const CodeScale &By) const {
 
 /// Whether each result of an op that selects is one of its operand's elements,
 /// and not minus infinity: no codes stand for that.
-bool Moves::fits(Operation *Op, const CodeScale &By) const {
+bool Moves::fits(Operation *Op) const {
   auto IsSome = [&](const Expr &Size) { return Facts.range(Size).Min > 0; };
   if (auto Reduce = dyn_cast<ReduceOp>(Op))
     return llvm::all_of(Reduce.getAxes(), [&](int64_t Axis) {
@@ -334,7 +334,7 @@ bool Moves::move(Operation *Op) {
       return false;
     From.push_back(*Read);
   }
-  if (From.empty() || !isWanted(Op, From.front()) || !fits(Op, From.front()) ||
+  if (From.empty() || !isWanted(Op, From.front()) || !fits(Op) ||
       llvm::all_of(From, [](const auto &Of) { return isConstant(Of.Codes); }))
     return false;
   Value Codes = moved(Op, From, Places);

@@ -133,7 +133,7 @@ void addModelOptions(CLI::App &App, CompileOptions &Options, bool *Auto) {
   addArch(App, Options.Targets);
   addImportOptions(App, Options);
   std::vector<std::string> Words = precisionWords();
-  if (Auto)
+  if (Auto != nullptr)
     Words.push_back("auto");
   addChoice(
       App, "--precision", Words,
