@@ -16,6 +16,7 @@
 
 #include "codegen/nvptx/EarlyLaunch.h"
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/LeastPrefetched.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -30,9 +31,6 @@ namespace kpc::nvptx {
 /// is a third of the L2 cache of an H100 (50 MB): the kernel in front works on
 /// what the rest holds.
 static constexpr int64_t MostPrefetched = 16 << 20;
-
-/// Weights of fewer bytes are not worth a prefetch.
-static constexpr int64_t LeastPrefetched = 64 << 10;
 
 /// Pieces are lines of the L2 cache.
 static constexpr int64_t LineBytes = 128;
@@ -55,7 +53,7 @@ public:
     int64_t Sum = 0;
     for (llvm::Argument &Argument : Kernel.args()) {
       int64_t Bytes = Buffers.getWeightBytesOf(Argument.getArgNo()) / 16 * 16;
-      if (Bytes < LeastPrefetched || !Argument.getType()->isPointerTy())
+      if (Bytes < kernel::LeastPrefetched || !Argument.getType()->isPointerTy())
         continue;
       Weights.emplace_back(&Argument, Bytes);
       Sum += Bytes;

@@ -8,6 +8,7 @@
 
 #include "passes/graph/linalg/KernelWriter.h"
 #include "dialects/kernel/Kernel.h"
+#include "dialects/kernel/LeastPrefetched.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -22,12 +23,6 @@ using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
 using kpc::shape::Expr;
-
-/// A kernel says which arguments are weights if one of them has so many bytes:
-/// it is worth to ask for them ahead of its turn
-/// (codegen/nvptx/EarlyLaunch.cpp). Others stay one kernel wherever they are in
-/// a run.
-static constexpr int64_t LeastPrefetched = 64 << 10;
 
 /// The bytes of memory that a region's argument reads, if it is a weight of
 /// some size which a GEMM or a convolution reads whole; else 0. No kernel of a
@@ -86,8 +81,8 @@ KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
   bool IsFirst = isFirst(Region);
   for (BlockArgument Argument : Region.getBody().getArguments())
     WeightBytes.push_back(IsFirst ? 0 : weightBytes(Region, Argument, Rows));
-  bool HasWeights =
-      llvm::any_of(WeightBytes, [](int64_t N) { return N >= LeastPrefetched; });
+  bool HasWeights = llvm::any_of(
+      WeightBytes, [](int64_t N) { return N >= kernel::LeastPrefetched; });
   Kernel->setAttr(
       kernel::KernelDialect::BuffersAttrHelper::getNameStr(),
       kernel::BuffersAttr::get(B.getContext(), Numbers(0, Inputs),

@@ -29,6 +29,8 @@ PackedHeads unpackHeads(NodeImport &N, Value Packed, int64_t Heads,
 Value rotateHeads(NodeImport &N, Value X, Value Cos, Value Sin,
                   int64_t HeadAxis, int64_t Rotated, bool Interleaved);
 
+void importRotaryEmbedding(NodeImport &N); ///< RotaryEmbedding.cpp
+
 /// What attention works on: operands as [B, heads, sequence, D], and how.
 struct Attention {
   NodeImport &N;
